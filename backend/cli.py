@@ -13,7 +13,9 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -264,11 +266,12 @@ def run(
     if host is not None:
         _run_hosted(config, settings, host, port, seconds, verbose)
         return
+    configured, read = settings, partial(configuration.load, config)
     if port is not None:
         settings = settings.model_copy(
             update={"web": settings.web.model_copy(update={"port": port})}
         )
-    _run(settings, None, seconds, verbose, read=lambda: configuration.load(config))
+    _run(settings, None, seconds, verbose, read=read, configured=configured)
 
 
 def _run_hosted(
@@ -288,7 +291,15 @@ def _run_hosted(
     web = hosting.settings.web
     with welcome(web.host, web.port, hosting.url, hosting.authority) as way_in:
         lines = [*hosting.lines(way_in.shown), qr_codes.in_terminal(way_in.shown)]
-        _run(hosting.settings, None, seconds, verbose, lines, lambda: configuration.load(config))
+        _run(
+            hosting.settings,
+            None,
+            seconds,
+            verbose,
+            lines,
+            partial(configuration.load, config),
+            settings,
+        )
 
 
 @cli.command()
@@ -861,9 +872,10 @@ def _run(
     verbose: bool,
     more: Sequence[str] = (),
     read: Callable[[], Settings] | None = None,
+    configured: Settings | None = None,
 ) -> None:
     """Run a system until it is told to end; `more` is said when it is ready, and `read` reads its
-    configuration anew.
+    configuration anew, which is `configured` now.
 
     SIGUSR1, and without a terminal SIGHUP, are to read it; a terminal that goes ends us.
     """
@@ -881,11 +893,11 @@ def _run(
             number == signal.SIGHUP and read is not None and not sys.stdin.isatty()
         )
         signal.signal(number, _noting(asked if is_to_read else stopping))
-    system = System(settings, play, say=lambda text: click.echo(text, err=True))
-    read = read or (lambda: settings)
-    system.configured_by(read())
+    system = System(settings, play, say=_say)
+    system.configured_by(configured or settings)
+    again = read or (lambda: settings)
     try:
-        click.echo("Starting Citywise: broker, ingest, Spark, web …", err=True)
+        _say("Starting Citywise: broker, ingest, Spark, web …")
         system.start(lambda: bool(stopping))
         system.wait_ready(lambda: bool(stopping))
         if not stopping:
@@ -893,9 +905,9 @@ def _run(
             for line in [*more, *invited(system.settings, system.url)]:
                 click.echo(line)
             sys.stdout.flush()
-        system.run(seconds, lambda: bool(stopping), lambda: _reload(system, read, asked))
+        system.run(seconds, lambda: bool(stopping), lambda: _reload(system, again, asked))
     finally:
-        click.echo("Stopping …", err=True)
+        _say("Stopping …")
         system.stop()
 
 
@@ -911,7 +923,13 @@ def _reload(system: System, read: Callable[[], Settings], asked: list[int]) -> N
     asked.clear()
     found = system.reload(read)
     for line in told(found):
-        click.echo(line, err=True)
+        _say(line)
+
+
+def _say(text: str) -> None:
+    """Say what a running system does; where nobody hears it any more it goes on."""
+    with suppress(OSError):
+        click.echo(text, err=True)
 
 
 cli.add_command(app_commands)
@@ -952,10 +970,10 @@ cli.add_command(
 
 def main() -> None:
     """Entry point; turns errors of ours into a message and an exit code."""
-    # A shell's `>&-` closes them, and Python has None then.
-    for name in ("stdout", "stderr"):
+    # A shell's `<&-` and `>&-` close them, and Python has None then.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
     given = sys.stdout
     try:
         cli(standalone_mode=False)

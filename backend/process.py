@@ -30,13 +30,13 @@ def main() -> None:
     """Read the arguments and play the role."""
     own_files.keep_from_others()
     role, file = sys.argv[1:3]
-    values = json.loads(Path(file).read_text(encoding="utf-8"))
+    values = _orders(file)
     settings = _settings(role, values)
     logs.begin(role)
     if role != "web":  # its worker begins, after it has forked
         telemetry.begin(role)
     if role == "web":
-        _web(settings, lambda: _settings(role, json.loads(Path(file).read_text(encoding="utf-8"))))
+        _web(settings, lambda: _settings(role, _orders(file)))
         return
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -69,6 +69,12 @@ def _end_with_parent() -> None:
     while os.read(0, 4096):
         pass
     os._exit(1)
+
+
+def _orders(file: str) -> dict[str, Any]:
+    """What the supervisor has written for its processes, as it is now."""
+    found: dict[str, Any] = json.loads(Path(file).read_text(encoding="utf-8"))
+    return found
 
 
 def _settings(role: str, values: dict[str, Any]) -> Settings:

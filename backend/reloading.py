@@ -66,7 +66,8 @@ def compare(before: Settings, after: Settings) -> Reloaded:
 
 
 def taken(running: Settings, after: Settings, found: Reloaded) -> Settings:
-    """The settings of a running system, with what can be changed as it is to be now."""
+    """The settings that a running system has from now on: `running`, with the keys of
+    `found.changed` as `after` has them. Raises `ValueError` where the two do not go together."""
     values: dict[str, Any] = {}
     for name in found.changed:
         section, _, key = name.partition(".")

@@ -61,6 +61,7 @@ from citywise.reasoning.budget import environment
 
 LOG = logging.getLogger("citywise.supervisor")
 ORDERS = "orders.json"
+_LOCK = "lock"
 _STOP_SECONDS = 10
 _HEALTHY_SECONDS = 20
 _LOOK_SECONDS = 1.0
@@ -94,6 +95,17 @@ class Child:
     """Where in its log what it writes begins."""
     failures: int = 0
     restart_at: float | None = None
+
+    def end(self, deadline: float) -> None:
+        """Wait until a time (monotonic) for the process that was told to end, then end it and all
+        that it started."""
+        try:
+            self.process.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            LOG.warning("%s does not end; killing it", self.role)
+        _kill_group(self.process)
+        _close(self.process.stdin)
+        self.process.wait()
 
 
 @dataclass
@@ -251,6 +263,9 @@ class System:
         self._held = _take_lock(folder)
         if self._held is None:
             raise StartError(f"{folder}: another running system uses this folder")
+        self._held.truncate(0)  # of who held it before (`supervisor_of`)
+        self._held.write(str(os.getpid()))
+        self._held.flush()
 
     def start_broker(self) -> None:
         """Start the embedded broker on the settings' port."""
@@ -283,13 +298,18 @@ class System:
             wanted = read()
             before = self._configured or wanted
             found = reloading.compare(before, wanted)
-            self.settings = reloading.taken(self.settings, wanted, found)
-            self._configured = reloading.taken(before, wanted, found)
-            self._write_orders()
-            self._hand_on(bool(found.changed))
+            running = reloading.taken(self.settings, wanted, found)
+            configured = reloading.taken(before, wanted, found)
+            self._write_orders(running)
         except (CitywiseError, ValueError, OSError) as error:
             found = Reloaded(error=str(error))
-        found.write(self.settings.data_dir.resolve())
+        else:
+            self.settings, self._configured = running, configured
+            self._hand_on(bool(found.changed))
+        try:
+            found.write(self.settings.data_dir.resolve())
+        except OSError as error:
+            LOG.warning("cannot leave what the reload came to: %s", error)
         return found
 
     def _hand_on(self, is_changed: bool) -> None:
@@ -300,21 +320,16 @@ class System:
         for role in [*self.children] if is_changed else []:
             if role in _KEPT or self.children[role].process.poll() is not None:
                 continue
-            child = self.children[role]
-            child.process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                child.process.wait(_STOP_SECONDS)
-            _kill_group(child.process)
-            child.process.wait()
-            _close(child.process.stdin)
-            self.spawn(role)
+            self.children[role].process.terminate()
+            self.children[role].end(time.monotonic() + _STOP_SECONDS)
+            try:
+                self.spawn(role)
+            except OSError as error:  # `tend` starts it when that is possible again
+                LOG.warning("cannot start %s again yet: %s", role, error)
 
-    def _write_orders(self) -> None:
-        orders = {
-            "settings": self.settings.model_dump(mode="json"),
-            "source": self.play,
-            "supervisor": os.getpid(),
-        }
+    def _write_orders(self, settings: Settings | None = None) -> None:
+        settings = settings or self.settings
+        orders = {"settings": settings.model_dump(mode="json"), "source": self.play}
         replace(self._orders, json.dumps(orders).encode())
 
     @property
@@ -569,13 +584,7 @@ class System:
                 self.children[role].process.terminate()
         deadline = time.monotonic() + _STOP_SECONDS
         for child in self.children.values():
-            try:
-                child.process.wait(max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                LOG.warning("%s does not end; killing it", child.role)
-            _kill_group(child.process)
-            _close(child.process.stdin)
-            child.process.wait()
+            child.end(deadline)
         if self.broker is not None:
             self.broker.stop()
         if self._engine is not None:
@@ -610,11 +619,11 @@ def as_run(settings: Settings) -> Settings:
 def supervisor_of(folder: Path) -> int:
     """The process that looks after the system that runs in a data folder; raises `StartError`
     where none runs."""
-    found = 0
-    with suppress(OSError, ValueError):
-        orders = json.loads((folder / ORDERS).read_text(encoding="utf-8"))
-        found = int(orders.get("supervisor", 0))
-    if not found or not is_used(folder):
+    lock, found = folder / _LOCK, 0
+    if lock.is_file() and is_used(folder):
+        with suppress(ValueError):
+            found = int(lock.read_text(encoding="ascii"))
+    if not found:
         raise StartError(f"{folder}: no system runs in this folder that could be told")
     return found
 
@@ -643,9 +652,10 @@ def last_played(folder: Path) -> dict[str, Any] | None:
 
 
 def _take_lock(folder: Path) -> IO[str] | None:
-    """The folder's lock, or None if another process has it."""
-    own_files.create(folder / "lock")
-    held = (folder / "lock").open("a")
+    """The folder's lock, or None if another process has it. A system's own has the number of its
+    process in it."""
+    own_files.create(folder / _LOCK)
+    held = (folder / _LOCK).open("a", encoding="ascii")
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

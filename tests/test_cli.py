@@ -113,3 +113,12 @@ def test_output_that_nobody_reads_is_no_fault(tmp_path: Path, closing: str) -> N
     command = f"set -o pipefail; '{sys.executable}' -m citywise.backend.cli reason p.lp {closing}"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_standard_input_that_is_closed_is_an_empty_one(tmp_path: Path) -> None:
+    """`citywise run` asks whether it is a terminal."""
+    asked = "from citywise.backend import cli; import sys; sys.argv[1:] = ['--version']; \
+cli.main() if sys.stdin is None else 0; print(sys.stdin.isatty(), sys.stdin.read())"
+    command = f"'{sys.executable}' -c \"{asked}\" <&-"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "False ", done.stderr

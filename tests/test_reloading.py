@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import time
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
-from citywise.backend import cli
+from citywise.backend import cli, reloading, supervisor
 from citywise.backend.care_commands import told
 from citywise.backend.reloading import FILE, Reloaded, compare, taken
 from citywise.backend.settings import People, Settings, SettingsError, Source, Web
@@ -98,6 +101,68 @@ def test_a_configuration_that_cannot_be_read_changes_nothing(system: Parts, tmp_
     assert (found.error or "").startswith("city.toml: people.sign_up")
     assert system.settings is before
     assert Reloaded.read(tmp_path) == found
+
+
+def test_orders_that_cannot_be_written_change_nothing_and_can_be_given_again(
+    system: Parts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system.configured_by(system.settings)
+    before = system.settings
+    after = changed(before, people={"sign_up": "closed"})
+    with monkeypatch.context() as full:
+        full.setattr(supervisor, "replace", no_room)
+        found = system.reload(lambda: after)
+    assert "No space left" in (found.error or "")
+    assert system.settings is before
+    assert system.reload(lambda: after).changed == ("people.sign_up",)
+
+
+def test_a_full_disk_that_takes_no_answer_ends_nothing(
+    system: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system.configured_by(system.settings)
+    monkeypatch.setattr(reloading, "replace", no_room)
+    after = changed(system.settings, people={"sign_up": "closed"})
+    assert system.reload(lambda: after).changed == ("people.sign_up",)
+
+
+def test_a_process_that_cannot_begin_anew_is_started_later(
+    system: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system.configured_by(system.settings)
+    system.begin(notifier=SLEEPS, connectors=SLEEPS)
+    before = {role: child.process.pid for role, child in system.children.items()}
+    after = changed(system.settings, people={"sign_up": "closed"})
+    with monkeypatch.context() as full:
+        full.setattr(system, "spawn", no_room)
+        assert system.reload(lambda: after).changed == ("people.sign_up",)
+    while any(child.process.poll() is not None for child in system.children.values()):
+        system.tend()
+        time.sleep(0.01)
+    assert {child.process.pid for child in system.children.values()}.isdisjoint(before.values())
+
+
+def no_room(*_: object, **__: object) -> None:
+    raise OSError(ENOSPC, os.strerror(ENOSPC))
+
+
+def test_a_console_that_is_gone_ends_nothing(
+    system: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system.configured_by(system.settings)
+    monkeypatch.setattr(click, "echo", no_room)
+    cli._reload(system, lambda: system.settings, [signal.SIGUSR1])
+
+
+def test_who_looks_after_a_system_is_known_while_it_still_starts(tmp_path: Path) -> None:
+    """What the system before it left in its orders is another process by now."""
+    (tmp_path / "lock").write_text("1")
+    starting = Parts(Settings(data_dir=tmp_path))
+    starting._lock(tmp_path)
+    assert supervisor.supervisor_of(tmp_path) == os.getpid()
+    starting.stop()
+    with pytest.raises(StartError):
+        supervisor.supervisor_of(tmp_path)
 
 
 def test_the_command_says_that_nothing_runs(tmp_path: Path) -> None:

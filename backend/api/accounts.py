@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flask import Blueprint, Response, request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlalchemy import Connection, delete
 
 from citywise.backend.api import (
@@ -21,6 +21,7 @@ from citywise.backend.api import (
 )
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.faults_of_people import as_problems
+from citywise.backend.api.instance_bodies import StrictBody
 from citywise.backend.api.origin import origin
 from citywise.backend.api.problems import ProblemError, bad_parameter, not_found
 from citywise.backend.api.state import state
@@ -40,11 +41,7 @@ from citywise.backend.times import iso, iso_or_none, wall_ms
 blueprint = Blueprint("accounts", __name__)
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Credentials(_Body):
+class Credentials(StrictBody):
     """Who logs in."""
 
     name: str = Field(max_length=200)
@@ -63,14 +60,14 @@ class SignUp(Credentials):
     invitation: str | None = Field(default=None, max_length=200)
 
 
-class ChangedAccount(_Body):
+class ChangedAccount(StrictBody):
     """What an admin changes of an account; what is absent stays."""
 
     roles: list[str] | None = Field(default=None, max_length=10)
     disabled: bool | None = None
 
 
-class NewInvitation(_Body):
+class NewInvitation(StrictBody):
     """What whoever is invited may be, and for how many hours they may come."""
 
     roles: list[str] = Field(default=["user"], max_length=10)
@@ -111,15 +108,14 @@ def log_in() -> Response:
     if proof is None:
         limits.note_guess(body.name)
         raise _wrong_login()
-    if body.code is not None:
-        two_factor.refuse_guesser(proof.account)
-    with state().engine.begin() as connection:
-        account = accounts.admit(connection, proof)
-        if account is None:
-            raise _wrong_login()
-        if two_factor.is_proven(connection, account, body.code):
-            return _welcome(connection, account, 200)
-    raise two_factor.refused(account.id, body.code)
+    with two_factor.judging(proof.account, body.code):
+        with state().engine.begin() as connection:
+            account = accounts.admit(connection, proof)
+            if account is None:
+                raise _wrong_login()
+            if two_factor.is_proven(connection, account, body.code):
+                return _welcome(connection, account, 200)
+        raise two_factor.refused(account.id, body.code)
 
 
 @blueprint.delete("/login")

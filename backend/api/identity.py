@@ -151,7 +151,14 @@ def _device(bearer: str) -> Principal:
         _note(lambda connection: tokens.use(connection, token))
     roles = _acting(account, by_provider=not account.has_password)
     return Principal(
-        account.id, account.name, roles, "token", token.rights, device=token.id, scope=token.scope
+        account.id,
+        account.name,
+        roles,
+        "token",
+        token.rights,
+        device=token.id,
+        scope=token.scope,
+        waiting=account.roles - roles,
     )
 
 

@@ -23,6 +23,12 @@ from citywise.backend.store.models import PlaceRow
 Values = dict[str, JsonValue]
 
 
+class StrictBody(BaseModel):
+    """What a request sends: nothing else is taken, and nothing is read as what it is not."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
 class ChangedInstance(BaseModel):
     """What is to be of an instance; what is absent stays as it is, or is the usual.
 

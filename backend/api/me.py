@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from flask import Blueprint, Response
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import Field, StrictBool
 
 from citywise.backend.api import (
     access,
@@ -21,6 +21,7 @@ from citywise.backend.api.answers import as_json
 from citywise.backend.api.aside import aside
 from citywise.backend.api.context import UNREADABLE
 from citywise.backend.api.faults_of_people import as_problems
+from citywise.backend.api.instance_bodies import StrictBody
 from citywise.backend.api.problems import ProblemError, fault, invalid, log_unreadable, not_found
 from citywise.backend.api.state import state
 from citywise.backend.people import accounts, audit, consents, logins, tokens
@@ -35,11 +36,7 @@ _FRESH_MS = 15 * 60_000
 blueprint = Blueprint("me", __name__)
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class ChangedMe(_Body):
+class ChangedMe(StrictBody):
     """A new name, a new password, or both; a new password needs the old one.
 
     `devices`: with a new password, whether tokens go on (`keep`, as who merely likes another
@@ -52,14 +49,14 @@ class ChangedMe(_Body):
     devices: Literal["keep", "end"] = "keep"
 
 
-class ForgetMe(_Body):
+class ForgetMe(StrictBody):
     """That one means it: the password, or for the demo's user, who has none, the words."""
 
     password: str | None = Field(default=None, max_length=1000)
     confirm: Literal["forget me"] | None = None
 
 
-class ChangedConsent(_Body):
+class ChangedConsent(StrictBody):
     """Whether a kind of context may be used, and for how many hours it is kept without word;
     null: as long as the system keeps it; absent: as it was."""
 
@@ -67,7 +64,7 @@ class ChangedConsent(_Body):
     hours: float | None = Field(default=None, allow_inf_nan=False)
 
 
-class NewToken(_Body):
+class NewToken(StrictBody):
     """A token for a device: what it is called, what it may, and until when."""
 
     label: str = Field(max_length=200)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from flask import Blueprint, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlalchemy import Connection
 
 from citywise.backend.api import access, identity, instance_bodies, limits, me, parameters
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.faults_of_people import as_problems
+from citywise.backend.api.instance_bodies import StrictBody
 from citywise.backend.api.problems import ProblemError, fault, invalid
 from citywise.backend.api.state import state
 from citywise.backend.network import qr_codes
@@ -19,20 +24,18 @@ from citywise.backend.people.accounts import Account
 from citywise.backend.times import iso_or_none
 
 blueprint = Blueprint("two_factor", __name__)
+Found = TypeVar("Found")
 _CITY = "Citywise"
+_JUDGING: WeakValueDictionary[str, Lock] = WeakValueDictionary()
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Begun(_Body):
+class Begun(StrictBody):
     """That it is the account's person who sets it up."""
 
     password: str = Field(max_length=1000)
 
 
-class Code(_Body):
+class Code(StrictBody):
     """A code of the authenticator app, or, but to set it up, a recovery code."""
 
     code: str = Field(max_length=100)
@@ -67,9 +70,7 @@ def begin() -> Response:
         secret = two_factor.begin(connection, user)
         name = accounts.known(connection, user).name
     address = two_factor.address(secret, name, _CITY)
-    answer = as_json({"secret": secret, "uri": address, "svg": qr_codes.as_svg(address)}, 201)
-    answer.headers["Cache-Control"] = "no-store"
-    return answer
+    return as_json({"secret": secret, "uri": address, "svg": qr_codes.as_svg(address)}, 201)
 
 
 @blueprint.put("/me/two-factor")
@@ -77,82 +78,90 @@ def begin() -> Response:
 def confirm() -> Response:
     """Turn it on with a first code; the recovery codes are shown this once, and all other logins
     are over."""
-    parameters.only()
-    body, asker, user = instance_bodies.read(Code), identity.person(), identity.own_id()
-    refuse_guesser(user)
-    with state().engine.begin() as connection:
-        codes = two_factor.confirm(connection, user, body.code)
+    login, user = identity.person().login, identity.own_id()
+
+    def turn_on(connection: Connection, code: str) -> list[str] | None:
+        codes = two_factor.confirm(connection, user, code)
         if codes is not None:
-            logins.close_all(connection, user, but=asker.login.id if asker.login else None)
-    if codes is None:
-        raise _wrong(user)
+            logins.close_all(connection, user, but=login.id if login else None)
+        return codes
+
+    codes = _with_code(turn_on)
     state().end_streams(user=user)
-    return _codes(codes)
+    return as_json({"recovery": codes})
 
 
 @blueprint.post("/me/two-factor/recovery")
 @access.own_rights
 def renew() -> Response:
     """New recovery codes instead of the old ones."""
-    parameters.only()
-    body, user = instance_bodies.read(Code), identity.own_id()
-    refuse_guesser(user)
-    with state().engine.begin() as connection:
-        codes = None
-        if two_factor.is_right(connection, user, body.code):
-            codes = two_factor.renew_recovery(connection, user)
-    if codes is None:
-        raise _wrong(user)
-    return _codes(codes)
+    user = identity.own_id()
+
+    def renewed(connection: Connection, code: str) -> list[str] | None:
+        is_right = two_factor.is_right(connection, user, code)
+        return two_factor.renew_recovery(connection, user) if is_right else None
+
+    return as_json({"recovery": _with_code(renewed)})
 
 
 @blueprint.delete("/me/two-factor")
 @access.own_rights
 def turn_off() -> Response:
     """Log in with the password alone again."""
-    parameters.only()
-    body, user = instance_bodies.read(Code), identity.own_id()
-    refuse_guesser(user)
-    with state().engine.begin() as connection:
-        is_right = two_factor.is_right(connection, user, body.code)
-        if is_right:
-            two_factor.end(connection, user)
-    if not is_right:
-        raise _wrong(user)
+    user = identity.own_id()
+
+    def turn(connection: Connection, code: str) -> bool | None:
+        is_right = two_factor.is_right(connection, user, code)
+        return two_factor.end(connection, user) if is_right else None
+
+    _with_code(turn)
     state().end_streams(user=user)  # They come back with the roles of now.
     return Response(status=204)
 
 
-def refuse_guesser(user: str) -> None:
-    """Raise a 429 after too many wrong codes for an account, wherever they come from."""
-    limits.refuse_spent("codes", user)
+def _with_code(act: Callable[[Connection, str], Found | None]) -> Found:
+    """What `act` makes of the code that was sent, in a transaction; None is a wrong code, which
+    counts."""
+    parameters.only()
+    body, user = instance_bodies.read(Code), identity.own_id()
+    with judging(user, body.code):
+        with state().engine.begin() as connection:
+            found = act(connection, body.code)
+        if found is None:
+            limits.note("codes", user)
+            message = "the code is wrong, over or used; try the next"
+            raise invalid([fault("code", message, "wrong-code")])
+    return found
+
+
+@contextmanager
+def judging(user: str, code: str | None) -> Iterator[None]:
+    """A block in which a code of an account is judged, and counted if it is wrong. Raises a 429
+    after too many wrong ones, wherever they come from.
+
+    One block of an account follows the other: else many codes at once would all be tried before
+    the first is counted. It is no transaction's lock, as nothing is counted within one.
+    """
+    with _JUDGING.setdefault(user, Lock()):
+        if code is not None:
+            limits.refuse_spent("codes", user)
+        yield
 
 
 def is_proven(connection: Connection, account: Account, code: str | None) -> bool:
-    """Whether who knows the password of an account has taken the second step, too, if it has one;
-    a code is used up by that."""
+    """Whether somebody whose password was right may log in: the account has one step, or the
+    code is right, which uses it up."""
     if not account.has_two_factor:
         return True
     return code is not None and two_factor.is_right(connection, account.id, code)
 
 
 def refused(user: str, code: str | None) -> ProblemError:
-    """What is said to who has not; a wrong code counts. Call it after the transaction."""
+    """The problem for whoever `is_proven` did not let in; a wrong code counts. Call it after the
+    transaction, in the block of `judging`."""
     if code is None:
         detail = "send `code` too: of the authenticator app, or a recovery code"
         return ProblemError(401, "second-step", "Second step", detail)
     limits.note("codes", user)
     detail = "the code is wrong, over or used; wait for the next one"
     return ProblemError(401, "wrong-code", "Wrong code", detail)
-
-
-def _wrong(user: str) -> ProblemError:
-    limits.note("codes", user)
-    return invalid([fault("code", "the code is wrong, over or used; try the next", "wrong-code")])
-
-
-def _codes(codes: list[str]) -> Response:
-    shown: dict[str, Any] = {"recovery": codes}
-    answer = as_json(shown)
-    answer.headers["Cache-Control"] = "no-store"
-    return answer

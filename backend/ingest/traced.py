@@ -88,6 +88,6 @@ def told_by(message: Any) -> str | None:
 
 
 def _said(topic: str, prefix: str) -> str:
-    """A topic, without who it is about."""
+    """The topic as a trace shows it: a person's id is left out, and it is cut at 200 characters."""
     below = topic.removeprefix(f"{prefix}/")
     return f"{prefix}/{_PERSONAL}/…" if below.startswith(f"{_PERSONAL}/") else topic[:200]

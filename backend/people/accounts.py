@@ -163,8 +163,9 @@ def proven(connection: Connection, name: str, password: str) -> Proof | None:
 
 
 def admit(connection: Connection, proof: Proof) -> Account | None:
-    """The account of a proof, unless it has another password now or is disabled."""
-    query = select(AccountRow.__table__).where(AccountRow.id == proof.account)
+    """The account of a proof, unless it has another password now or is disabled. Who changes how
+    it logs in waits until this transaction ends: its end of all logins is to find this one."""
+    query = select(AccountRow.__table__).where(AccountRow.id == proof.account).with_for_update()
     row = connection.execute(query).mappings().one_or_none()
     if row is None or row["password"] != proof.kept or row["disabled_ms"] is not None:
         return None

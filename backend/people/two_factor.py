@@ -36,8 +36,8 @@ _RECOVERY_LENGTH = 16
 
 @dataclass(frozen=True)
 class Standing:
-    """How an account logs in: since when with two steps (Unix ms, None: with one), and how many
-    recovery codes are left."""
+    """Since when an account logs in with two steps (Unix ms; None: with one), and how many
+    recovery codes it has left."""
 
     since_ms: int | None
     recovery_left: int
@@ -46,8 +46,9 @@ class Standing:
 def acting_roles(
     account: Account, needing: Collection[str], *, by_provider: bool = False
 ) -> frozenset[str]:
-    """The roles in which somebody may act: without those that need two steps of who has not set
-    them up. Whom a provider of identities vouches for has done there what that asks for."""
+    """The roles in which somebody may act: without two-factor sign-in, all but those that need
+    it. Whoever logged in at a provider of identities keeps them all: the provider asks for the
+    second step."""
     if account.has_two_factor or by_provider:
         return account.roles
     return account.roles - set(needing)
@@ -81,8 +82,11 @@ def begin(connection: Connection, account: str) -> str:
 
 
 def confirm(connection: Connection, account: str, code: str) -> list[str] | None:
-    """Have two steps from now on, if a code is right; returns the recovery codes, None if not."""
-    query = select(AccountRow.totp_since_ms).where(AccountRow.id == account)
+    """Have two steps from now on, if a code is right; returns the recovery codes, None if not.
+
+    It waits for whoever is just logging in with one step (`accounts.admit`).
+    """
+    query = select(AccountRow.totp_since_ms).where(AccountRow.id == account).with_for_update()
     if connection.scalar(query) is not None or not _take_code(connection, account, code):
         return None
     on = update(AccountRow).where(AccountRow.id == account).values(totp_since_ms=wall_ms())
@@ -157,5 +161,6 @@ def _generator(secret: str) -> TOTP:
 
 
 def _kept(account: str, code: str) -> str:
-    """What is kept of a recovery code; of two accounts, something else."""
+    """The digest of a recovery code. The account is part of it, so that the same code has
+    different digests in two accounts."""
     return digest(f"{account}\n{code}")

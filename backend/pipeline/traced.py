@@ -51,7 +51,8 @@ def answered(engine: Engine, rows: Iterable[Row], begun_ns: int) -> Answered:
 def _stages(
     engine: Engine, cursor: Row, begun_ns: int, now_ns: int
 ) -> Iterator[tuple[int, str, int, Stage]]:
-    """Each message of what one request answered: position, request, and its stage."""
+    """The newest traced messages that one request has answered, each with a begun stage: position
+    in the log, request, number, stage. The first three sort the messages of several requests."""
     table = MessageTraceRow
     within = table.position >= cursor.body["start"], table.position < cursor.body["position"]
     newest = select(table.position, table.traceparent).where(*within)

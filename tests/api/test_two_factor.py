@@ -217,6 +217,8 @@ class TestRolesThatNeedIt:
     def test_nor_is_an_admins_device(self, app: Flask, admin: Browser) -> None:
         made = admin.post("/me/tokens", {"label": "script", "rights": ["all"]}).json
         device = Browser.device(app, made["bearer"])
-        assert device.get("/accounts").status_code == 403
+        refused = device.get("/accounts")
+        assert problem(refused) == (403, "not-allowed")
+        assert "two-factor" in refused.json["detail"]
         set_up(admin)
         assert device.get("/accounts").status_code == 200
