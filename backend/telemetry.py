@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -92,6 +93,18 @@ def begun(
     context = _propagator().extract(told)
     span = _tracer.start_span(name, context, start_time=begun_ns, attributes=attributes)
     return Stage(span) if span.is_recording() else None
+
+
+def told(
+    name: str, number: int, traceparent: str | None, created_ms: int, **attributes: str
+) -> None:
+    """A stage that ends now: who is told of an announcement, which waits since `created_ms` (Unix
+    ms), and belongs to a trace or to none."""
+    if traceparent is None or not is_on():
+        return
+    about_it: Attributes = {"citywise.announcement": number, **attributes}
+    if stage := begun(name, created_ms * 1_000_000, traceparent, about_it):
+        stage.end(time.time_ns())
 
 
 def id_of(traceparent: str | None) -> str | None:

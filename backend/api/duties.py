@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from flask import Blueprint, Response, request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from citywise.backend.api import access, identity, instance_bodies, parameters
 from citywise.backend.api.answers import as_json
+from citywise.backend.api.instance_bodies import StrictBody
 from citywise.backend.api.problems import fault, invalid, not_found
 from citywise.backend.api.state import state
 from citywise.backend.kinds import Identifier
@@ -21,10 +22,8 @@ from citywise.backend.people.errors import UnknownAccountError
 blueprint = Blueprint("duties", __name__)
 
 
-class _Duty(BaseModel):
+class _Duty(StrictBody):
     """A role of a person, at a place or at all."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     role: Annotated[str, Field(pattern=NAME)]
     user: Annotated[str, Field(min_length=1, max_length=64)]

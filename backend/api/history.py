@@ -94,7 +94,7 @@ def list_past_events() -> Response:
             query = query.where(EventRow.type.in_(types))
         wanted = None if places is None else set(places)
         if wanted is not None and len(wanted) <= history.MOST_NAMED:
-            query = query.where(EventRow.place_id.in_(wanted))
+            query, wanted = query.where(EventRow.place_id.in_(wanted)), None
         most = limit if form == "json" else MOST_EXPORTED
         found: list[tuple[EventRow, PlaceRow | None]] = []
         for event, place in session.execute(query.order_by(EventRow.start_ms, EventRow.id)):

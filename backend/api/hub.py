@@ -149,7 +149,7 @@ class Hub:
         """Up to `PAGE` announcements after `position`, in order: of the notices only those to
         `user`."""
         with self._engine.connect() as connection:
-            return [_message(*row) for row in connection.execute(_resumed(position, user))]
+            return [_message(row) for row in connection.execute(_resumed(position, user))]
 
     def subscribe(
         self, on_drop: Callable[[], None], backlog: int = BACKLOG, reader: Reader = ANYBODY
@@ -254,8 +254,9 @@ class Hub:
         with self._engine.connect() as connection:
             rows = connection.execute(query).all()
         for row in rows:
-            _tell(row.id, row.kind, row.traceparent, row.created_ms)
-        return [_message(*row) for row in rows]
+            kind = {"citywise.kind": row.kind}
+            telemetry.told("tell browsers", row.id, row.traceparent, row.created_ms, **kind)
+        return [_message(row) for row in rows]
 
     def _end_unentitled(self) -> None:
         """Another process may have taken a login or token back, or an account."""
@@ -318,26 +319,11 @@ def _resumed(position: int, user: str | None) -> Select[Any]:
     return select(both).order_by(both.c.id).limit(PAGE)
 
 
-def _message(
-    number: int,
-    kind: str,
-    body: dict[str, Any],
-    user: str | None,
-    traceparent: str | None,
-    _created_ms: int,
-) -> Message:
-    """An announcement, with the id of its trace where it has one; a notice is never for
+def _message(row: Any) -> Message:
+    """An announcement of `_ROWS`, with the id of its trace where it has one; a notice is never for
     everybody."""
-    to = body["user"] if kind == NOTICE else user
-    if traceparent is not None:
-        body = {**body, "trace": telemetry.id_of(traceparent)}
-    return Message(kind, orjson.dumps(body), number, to)
-
-
-def _tell(number: int, kind: str, traceparent: str | None, created_ms: int) -> None:
-    """A stage of the trace of what is told to who listens now."""
-    if traceparent is None or not telemetry.is_on():
-        return
-    attributes: telemetry.Attributes = {"citywise.announcement": number, "citywise.kind": kind}
-    if stage := telemetry.begun("tell browsers", created_ms * 1_000_000, traceparent, attributes):
-        stage.end(time.time_ns())
+    to = row.body["user"] if row.kind == NOTICE else row.user
+    body = row.body
+    if row.traceparent is not None:
+        body = {**body, "trace": telemetry.id_of(row.traceparent)}
+    return Message(row.kind, orjson.dumps(body), row.id, to)

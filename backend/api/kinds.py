@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from flask import Blueprint, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlalchemy import Connection, select
 
 from citywise.backend.api import access, identity, instance_bodies, parameters
 from citywise.backend.api.answers import as_json
+from citywise.backend.api.instance_bodies import StrictBody
 from citywise.backend.api.objects import kind_object
 from citywise.backend.api.problems import ProblemError, fault, invalid, not_found
 from citywise.backend.api.state import state
@@ -24,10 +25,8 @@ blueprint = Blueprint("kinds", __name__)
 _FORMS = ("kind", "place")
 
 
-class _Text(BaseModel):
+class _Text(StrictBody):
     """The text of a kind's file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     toml: str = Field(max_length=100_000)
 

@@ -17,6 +17,7 @@ from citywise.backend.api import access, identity, instance_bodies, limits, para
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.aside import aside
 from citywise.backend.api.body_faults import faults
+from citywise.backend.api.instance_bodies import StrictBody
 from citywise.backend.api.problems import ProblemError, fault, invalid, not_found
 from citywise.backend.api.state import state
 from citywise.backend.connectors import (
@@ -54,10 +55,8 @@ class Sample(BaseModel):
     topic: str | None = Field(default=None, max_length=1000)
 
 
-class Switch(BaseModel):
+class Switch(StrictBody):
     """Whether a source is to run."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     active: bool
 

@@ -26,6 +26,7 @@ from citywise.backend.kinds.health import (
     is_over_capacity,
     jumps,
     number,
+    stays,
     too_fast_kmh,
 )
 from citywise.backend.kinds.kind import Field, Kind
@@ -157,14 +158,10 @@ def _wrong(
 
 def _stuck(kind: Kind, samples: Sequence[Sample], crowd: _Crowd) -> Iterator[int]:
     """Readings that are all the same for too long, while others changed."""
-    bounds, times = kind.health, 2 if crowd.others < FEW_OTHERS else 1
     for first, end in _runs(samples):
         begins, ends = samples[first].observed_ms, samples[end - 1].observed_ms
-        if bounds.idle is not None and not samples[first].values.get(bounds.idle):
-            continue  # Nobody drives, nobody parks: then it is usual that values stay.
-        if end - first < times * bounds.stuck_readings:
-            continue
-        if (ends - begins) / 1000 < times * bounds.stuck_s:
+        values, lasted = samples[first].values, (ends - begins) / 1000
+        if not stays(kind, values, end - first, lasted, are_few=crowd.others < FEW_OTHERS):
             continue
         until = None if end == len(samples) else samples[end].observed_ms
         if crowd.changed(samples, begins, until) >= OTHERS_CHANGED:

@@ -195,13 +195,19 @@ def _implausible(
             yield found
 
 
+def stays(kind: Kind, values: Values, readings: int, lasted_s: float, *, are_few: bool) -> bool:
+    """Whether `values` have been the same for longer than a kind allows, in so many readings and
+    seconds: twice as long with `are_few` others, which say less of it."""
+    bounds, times = kind.health, 2 if are_few else 1
+    if bounds.idle is not None and not values.get(bounds.idle):
+        return False  # Nobody drives, nobody parks: then it is usual that values stay.
+    return readings >= times * bounds.stuck_readings and lasted_s >= times * bounds.stuck_s
+
+
 def _stuck(series: Series, kind: Kind, peers: Peers) -> Finding | None:
-    last, bounds = series.samples[-1], kind.health
-    if bounds.idle is not None and not last.values.get(bounds.idle):
-        return None  # Nobody drives, nobody parks: then it is usual that values stay.
-    times = 2 if peers.are_few else 1
+    last = series.samples[-1]
     lasted = (last.observed_ms - series.since_ms) / 1000
-    if series.same < times * bounds.stuck_readings or lasted < times * bounds.stuck_s:
+    if not stays(kind, last.values, series.same, lasted, are_few=peers.are_few):
         return None
     if peers.changed_after(series.since_ms) < OTHERS_CHANGED:
         return None

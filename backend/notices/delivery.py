@@ -164,7 +164,7 @@ class Delivery:
             if for_devices(body):
                 self._publish(_topic(receiver), receiver.payload(number, body))
                 self.sent += 1
-                _tell(number, traceparent, created_ms)
+                telemetry.told("tell a device", number, traceparent, created_ms)
             if receiver.room <= 0:
                 return self.sent - before
         if len(rows) < _AT_ONCE:
@@ -213,15 +213,6 @@ def _next(receiver: Receiver, newest: int) -> Any:
     between = (row.id > receiver.position, row.id <= newest)
     found = select(row.id, row.body, row.traceparent, row.created_ms).where(*mine, *between)
     return found.order_by(row.id).limit(_AT_ONCE)
-
-
-def _tell(number: int, traceparent: str | None, created_ms: int) -> None:
-    """A stage of the trace of what a device is sent."""
-    if traceparent is None or not telemetry.is_on():
-        return
-    attributes = {"citywise.announcement": number}
-    if stage := telemetry.begun("tell a device", created_ms * 1_000_000, traceparent, attributes):
-        stage.end(time.time_ns())
 
 
 def _topic(receiver: Receiver) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from sqlalchemy import Connection, Table, func
@@ -54,10 +55,4 @@ def upsert(
 
 def _insert_of(connection: Connection) -> Any:
     """What makes an `INSERT` of the database's own kind, which alone is loaded."""
-    if connection.dialect.name == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert
-
-        return insert
-    from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-
-    return sqlite_insert
+    return import_module(f"sqlalchemy.dialects.{connection.dialect.name}").insert
