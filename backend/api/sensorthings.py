@@ -16,12 +16,12 @@ from citywise.backend.api.problems import ProblemError, not_found
 from citywise.backend.api.shown import shown_kinds
 from citywise.backend.api.state import state
 from citywise.backend.sensorthings import observations
-from citywise.backend.sensorthings.answers import Answers, is_many
+from citywise.backend.sensorthings.answers import ROOT, Answers, is_many
 from citywise.backend.sensorthings.filters import OptionError
 from citywise.backend.sensorthings.model import LINKS, City, Entity, Json
 from citywise.backend.sensorthings.options import NAMES, Options, read
 
-blueprint = Blueprint("sensorthings", __name__, url_prefix="/sensorthings/v1.1")
+blueprint = Blueprint("sensorthings", __name__, url_prefix=ROOT)
 _PART = re.compile(r"([A-Za-z]+)(?:\((\d{1,15}|'(?:[^']|'')*')\))?")
 _READ = "http://www.opengis.net/spec/iot_sensing/1.1/req"
 _CONFORMANCE = (
@@ -44,6 +44,10 @@ def show_service() -> Response:
 @access.city
 def show_resource(address: str) -> Response:
     """A collection, an entity, one of its links or one of its properties."""
+    for name in request.args:
+        if name.startswith("$") and name not in NAMES:
+            detail = f"{name}: this service has no such option; it has {', '.join(NAMES)}"
+            raise ProblemError(501, "not-implemented", "Not Implemented", detail)
     parameters.only(*NAMES)
     kinds, base, told = shown_kinds(), _base(), dict(request.args)
     engine = state().engine
@@ -57,6 +61,8 @@ def show_resource(address: str) -> Response:
         found = aside(answer)
     except OptionError as error:
         raise ProblemError(400, "bad-parameter", "Bad parameter", str(error)) from None
+    if found is None:
+        return Response(status=204)
     if isinstance(found, bytes):
         return Response(found, content_type="text/plain; charset=utf-8")
     return as_json(found)
@@ -69,9 +75,12 @@ class _Resource:
         self._connection, self._city, self._base = connection, city, base
         self._answers = Answers(connection, city, base)
 
-    def answer(self, address: str, options: Options) -> Json | bytes:
-        """What is at an address."""
+    def answer(self, address: str, options: Options) -> Json | bytes | None:
+        """What is at an address; None: a property that has no value."""
         parts = _parts(address)
+        as_references = parts[-1] == "$ref"
+        if as_references:
+            parts, address = parts[:-1], address.removesuffix("/$ref")
         at: Entity | None = None
         for index, part in enumerate(parts):
             is_last = index == len(parts) - 1
@@ -80,6 +89,8 @@ class _Resource:
                 raise not_found(f"resource {address!r}")
             name, key = match.groups()
             if at is not None and name not in LINKS[at.collection]:
+                if as_references:
+                    raise not_found(f"resource {address!r}")
                 return self._property(at, parts[index:])
             if at is None and name not in LINKS:
                 raise not_found(f"collection {name!r}")
@@ -87,9 +98,14 @@ class _Resource:
                 if not is_last:
                     raise not_found(f"resource {address!r}")
                 whole = f"{self._base}/{address}"
-                return self._answers.collection(at, name, options, whole)
+                return self._answers.collection(
+                    at, name, options, whole, as_references=as_references
+                )
             at = self._entity(at, name, key)
-        assert at is not None
+        if at is None:
+            raise not_found(f"resource {address!r}")
+        if as_references:
+            return self._answers.reference(at)
         return self._answers.entity(at, options)
 
     def _entity(self, at: Entity | None, name: str, key: str | None) -> Entity:
@@ -114,13 +130,16 @@ class _Resource:
             raise not_found(f"entity {name}({key or ''})")
         return found
 
-    def _property(self, at: Entity, parts: list[str]) -> Json | bytes:
-        """One property of an entity; with `$value` as it is."""
-        name = parts[0]
-        value = {**at.body, "id": at.id}.get(name)
-        if name.startswith("@") or value is None or parts[1:] not in ([], ["$value"]):
+    def _property(self, at: Entity, parts: list[str]) -> Json | bytes | None:
+        """One property of an entity; with `$value` as it is. None: it is null."""
+        name, rest = parts[0], parts[1:]
+        body = {**self._answers.body(at), "id": at.id}
+        if name.startswith("@") or name not in body or rest not in ([], ["$value"]):
             raise not_found(f"property {'/'.join(parts)!r}")
-        if parts[1:]:
+        value = body[name]
+        if value is None:
+            return None
+        if rest:
             return value.encode() if isinstance(value, str) else orjson.dumps(value)
         return {name: value}
 
@@ -132,4 +151,4 @@ def _parts(address: str) -> list[str]:
 
 def _base() -> str:
     root = state().settings.web.public_url or request.host_url.rstrip("/")
-    return f"{root}/sensorthings/v1.1"
+    return root + ROOT

@@ -16,8 +16,11 @@ from citywise.backend.sensorthings.filters import Look, OptionError
 from citywise.backend.sensorthings.model import LINKS, City, Entity, Json
 from citywise.backend.sensorthings.options import Options, as_query
 
+ROOT = "/sensorthings/v1.1"
 _MOST_ENTITIES = 20_000
 """In one answer, with all that is expanded."""
+_TIMES = {"Datastreams": ("phenomenonTime", "resultTime")}
+"""Properties that are looked up when somebody asks, by collection."""
 
 
 class Answers:
@@ -32,8 +35,8 @@ class Answers:
         self._shown += 1
         if self._shown > _MOST_ENTITIES:
             raise OptionError(f"$expand: more than {_MOST_ENTITIES} entities; ask for fewer")
-        links, own = LINKS[found.collection], self.address(found)
-        names = [*found.body, *links, "id", "@iot.id", "@iot.selfLink"]
+        links, own, body = LINKS[found.collection], self.address(found), self.body(found)
+        names = [*body, *links, *_TIMES.get(found.collection, ()), "id", "@iot.id", "@iot.selfLink"]
         for name in (*options.select, *options.expand):
             if name not in names:
                 raise OptionError(f"{found.collection} have no `{name}`")
@@ -43,7 +46,7 @@ class Answers:
             shown["@iot.id"] = found.id
         if not wanted or "@iot.selfLink" in wanted:
             shown["@iot.selfLink"] = own
-        for name, value in found.body.items():
+        for name, value in body.items():
             if not name.startswith("@") and (not wanted or name in wanted):
                 shown[name] = value
         for link in links:
@@ -52,6 +55,19 @@ class Answers:
             elif not wanted or link in wanted:
                 shown[f"{link}@iot.navigationLink"] = f"{own}/{link}"
         return shown
+
+    def reference(self, found: Entity) -> Json:
+        """An entity as its address alone."""
+        return {"@iot.selfLink": self.address(found)}
+
+    def body(self, found: Entity) -> Json:
+        """The properties of an entity: a Datastream has its times, too, a Sensor a whole link."""
+        if found.collection == "Datastreams":
+            return {**found.body, **self._city.times(int(found.id))}
+        if found.collection == "Sensors":
+            root = self._base.removesuffix(ROOT)
+            return {**found.body, "metadata": root + found.body["metadata"]}
+        return found.body
 
     def _expanded(self, found: Entity, link: str, options: Options) -> Json:
         address = f"{self.address(found)}/{link}"
@@ -65,7 +81,15 @@ class Answers:
                 told[f"{link}{name}"] = answer[name]
         return told
 
-    def collection(self, source: Entity | None, name: str, options: Options, address: str) -> Json:
+    def collection(
+        self,
+        source: Entity | None,
+        name: str,
+        options: Options,
+        address: str,
+        *,
+        as_references: bool = False,
+    ) -> Json:
         """A page of a collection, or of what a link of an entity leads to."""
         target = name if source is None else LINKS[source.collection][name]
         if target == "Observations":
@@ -89,7 +113,10 @@ class Answers:
             told = as_query(options.told, options.skip + options.top)
             query = urlencode(told, safe="$,()'/:", quote_via=quote)
             answer["@iot.nextLink"] = f"{address}?{query}"
-        answer["value"] = [self.entity(entity, options) for entity in found]
+        answer["value"] = [
+            self.reference(entity) if as_references else self.entity(entity, options)
+            for entity in found
+        ]
         return answer
 
     def address(self, found: Entity) -> str:
@@ -120,8 +147,15 @@ class Answers:
             if not targets or not rest:
                 return None
             return self._at(targets, rest)
-        values = [_within(_member(entity, head), rest) for entity in entities]
+        values = [_within(self._member(entity, head), rest) for entity in entities]
         return values[0] if len(values) == 1 else values
+
+    def _member(self, entity: Entity, name: str) -> Any:
+        if name in ("id", "@iot.id"):
+            return entity.id
+        if name in _TIMES.get(entity.collection, ()):
+            return self._city.times(int(entity.id)).get(name)
+        return entity.body.get(name)
 
 
 def is_many(collection: str, link: str) -> bool:
@@ -134,10 +168,6 @@ def key(identity: int | str) -> str:
     if isinstance(identity, int):
         return str(identity)
     return quote("'" + identity.replace("'", "''") + "'", safe="':.~")
-
-
-def _member(entity: Entity, name: str) -> Any:
-    return entity.id if name in ("id", "@iot.id") else entity.body.get(name)
 
 
 def _within(value: Any, path: Sequence[str]) -> Any:

@@ -11,7 +11,7 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from shapely import from_wkt
@@ -121,8 +121,11 @@ class _Reader:
             if arguments and not self._is("sign", ","):
                 raise OptionError(f"{name}: a `,` or `)` is missing")
             arguments.append(self.either())
+        if not arguments and name in _MOMENTS:
+            moment = _MOMENTS[name]()  # known now, so the database can find what it bounds
+            return Expression(lambda _look: moment, "literal", (moment,))
         known = _FUNCTIONS.get(name)
-        if known is None or known[0] != len(arguments):
+        if known is None or len(arguments) not in known[0]:
             raise OptionError(f"there is no function `{name}` of {len(arguments)}")
         act = known[1]
 
@@ -237,6 +240,10 @@ def _moment(value: Any) -> datetime:
     return value if isinstance(value, datetime) else datetime.fromisoformat(value)
 
 
+def _offset_minutes(moment: datetime) -> float:
+    return (moment.utcoffset() or timedelta()).total_seconds() / 60
+
+
 def _shape(value: Any) -> BaseGeometry:
     return value if isinstance(value, BaseGeometry) else shape(value)
 
@@ -247,34 +254,49 @@ def _metres(one: Any, other: Any) -> float:
     return distance_m(here.y, here.x, there.y, there.x)
 
 
-_FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
-    "substringof": (2, lambda part, text: part in text),
-    "contains": (2, lambda text, part: part in text),
-    "startswith": (2, lambda text, part: text.startswith(part)),
-    "endswith": (2, lambda text, part: text.endswith(part)),
-    "length": (1, len),
-    "indexof": (2, lambda text, part: text.find(part)),
-    "substring": (2, lambda text, start: text[start:]),
-    "tolower": (1, lambda text: text.lower()),
-    "toupper": (1, lambda text: text.upper()),
-    "trim": (1, lambda text: text.strip()),
-    "concat": (2, lambda one, other: f"{one}{other}"[:_MOST]),
+_MOMENTS: dict[str, Callable[[], datetime]] = {
+    "now": lambda: datetime.now(UTC),
+    "mindatetime": lambda: datetime.min.replace(tzinfo=UTC),
+    "maxdatetime": lambda: datetime.max.replace(tzinfo=UTC),
+}
+_RELATIONS = (
+    "equals", "disjoint", "touches", "within", "overlaps", "crosses", "intersects", "contains",
+)  # fmt: skip
+_FUNCTIONS: dict[str, tuple[tuple[int, ...], Callable[..., Any]]] = {
+    "substringof": ((2,), lambda part, text: part in text),
+    "contains": ((2,), lambda text, part: part in text),
+    "startswith": ((2,), lambda text, part: text.startswith(part)),
+    "endswith": ((2,), lambda text, part: text.endswith(part)),
+    "length": ((1,), len),
+    "indexof": ((2,), lambda text, part: text.find(part)),
+    "substring": ((2, 3), lambda text, at, *count: text[at : at + count[0] if count else None]),
+    "tolower": ((1,), lambda text: text.lower()),
+    "toupper": ((1,), lambda text: text.upper()),
+    "trim": ((1,), lambda text: text.strip()),
+    "concat": ((2,), lambda one, other: f"{one}{other}"[:_MOST]),
     **{
-        name: (1, lambda value, name=name: getattr(_moment(value), name))
+        name: ((1,), lambda value, name=name: getattr(_moment(value), name))
         for name in ("year", "month", "day", "hour", "minute", "second")
     },
-    "round": (1, lambda value: math.floor(value + 0.5)),
-    "floor": (1, math.floor),
-    "ceiling": (1, math.ceil),
-    "geo.distance": (2, _metres),
-    "geo.length": (1, lambda value: _shape(value).length),
-    "geo.intersects": (2, lambda one, other: _shape(one).intersects(_shape(other))),
-    "st_equals": (2, lambda one, other: _shape(one).equals(_shape(other))),
-    "st_disjoint": (2, lambda one, other: _shape(one).disjoint(_shape(other))),
-    "st_touches": (2, lambda one, other: _shape(one).touches(_shape(other))),
-    "st_within": (2, lambda one, other: _shape(one).within(_shape(other))),
-    "st_overlaps": (2, lambda one, other: _shape(one).overlaps(_shape(other))),
-    "st_crosses": (2, lambda one, other: _shape(one).crosses(_shape(other))),
-    "st_intersects": (2, lambda one, other: _shape(one).intersects(_shape(other))),
-    "st_contains": (2, lambda one, other: _shape(one).contains(_shape(other))),
+    "fractionalseconds": ((1,), lambda value: _moment(value).microsecond / 1_000_000),
+    "date": ((1,), lambda value: _moment(value).date()),
+    "time": ((1,), lambda value: _moment(value).time()),
+    "totaloffsetminutes": ((1,), lambda value: _offset_minutes(_moment(value))),
+    "round": ((1,), lambda value: math.floor(value + 0.5)),
+    "floor": ((1,), math.floor),
+    "ceiling": ((1,), math.ceil),
+    "geo.distance": ((2,), _metres),
+    "geo.length": ((1,), lambda value: _shape(value).length),
+    "geo.intersects": ((2,), lambda one, other: _shape(one).intersects(_shape(other))),
+    **{
+        f"st_{name}": (
+            (2,),
+            lambda one, other, name=name: getattr(_shape(one), name)(_shape(other)),
+        )
+        for name in _RELATIONS
+    },
+    "st_relate": (
+        (3,),
+        lambda one, other, pattern: _shape(one).relate_pattern(_shape(other), pattern),
+    ),
 }

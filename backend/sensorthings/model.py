@@ -1,8 +1,8 @@
 """The entities of SensorThings that a city has, and how they hang together.
 
-A Datastream is a series of history (a kind, a sensor, a field); a place is a Thing, its Location
-and its FeatureOfInterest; a field of a kind is an ObservedProperty; what speaks at a place is a
-Sensor.
+A Datastream is a series of history (a kind, a sensor, a field); a place is a Thing, its Location,
+the HistoricalLocation since it is there, and its FeatureOfInterest; a field of a kind is an
+ObservedProperty; what speaks at a place is a Sensor.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from citywise.backend.kinds import Kinds
 from citywise.backend.kinds.kind import Field
-from citywise.backend.store.models import HistorySeriesRow, PlaceRow
+from citywise.backend.store.models import HistorySeriesRow, HistoryValueRow, PlaceRow
+from citywise.backend.times import iso
 
 Json = dict[str, Any]
 _OM = "http://www.opengis.net/def/observationType/OGC-OM/2.0/"
@@ -23,8 +24,13 @@ _GEOJSON = "application/geo+json"
 _KNOWN = frozenset(("id", "name", "geometry"))
 
 LINKS: Mapping[str, Mapping[str, str]] = {
-    "Things": {"Locations": "Locations", "Datastreams": "Datastreams"},
-    "Locations": {"Things": "Things"},
+    "Things": {
+        "Locations": "Locations",
+        "HistoricalLocations": "HistoricalLocations",
+        "Datastreams": "Datastreams",
+    },
+    "Locations": {"Things": "Things", "HistoricalLocations": "HistoricalLocations"},
+    "HistoricalLocations": {"Thing": "Things", "Locations": "Locations"},
     "Datastreams": {
         "Thing": "Things",
         "Sensor": "Sensors",
@@ -57,6 +63,7 @@ class City:
         self.series: dict[int, tuple[str, str, str]] = {}
         """Kind, sensor and field of Datastreams, by id."""
         self._types: dict[int, str] = {}
+        self._connection = connection
         self._places(connection, kinds)
         row = HistorySeriesRow
         query = select(row.id, row.kind, row.sensor, row.field).order_by(row.id)
@@ -65,7 +72,8 @@ class City:
                 self._datastream(number, kinds, (kind, sensor, field))
 
     def _places(self, connection: Connection, kinds: Kinds) -> None:
-        for row in connection.execute(select(PlaceRow.id, PlaceRow.name, PlaceRow.body)):
+        columns = (PlaceRow.id, PlaceRow.name, PlaceRow.body, PlaceRow.updated_ms)
+        for row in connection.execute(select(*columns)):
             kind = row.body["kind"]
             known = kinds.places.get(kind)
             described = {"name": row.name, "description": known.called("en") if known else kind}
@@ -75,6 +83,7 @@ class City:
             self._add("Locations", row.id, {**described, **where})
             feature = {"encodingType": _GEOJSON, "feature": row.body["geometry"]}
             self._add("FeaturesOfInterest", row.id, {**described, **feature})
+            self._add("HistoricalLocations", row.id, {"time": iso(row.updated_ms)})
 
     def _datastream(self, number: int, kinds: Kinds, series: tuple[str, str, str]) -> None:
         name, sensor, field = series
@@ -111,6 +120,16 @@ class City:
             },
         )
 
+    def times(self, number: int) -> Json:
+        """From when to when a Datastream has Observations; nothing where it has none."""
+        at = HistoryValueRow.at_ms
+        query = select(func.min(at), func.max(at)).where(HistoryValueRow.series == number)
+        first, last = self._connection.execute(query).one()
+        if first is None:
+            return {}
+        interval = f"{iso(first)}/{iso(last)}"
+        return {"phenomenonTime": interval, "resultTime": interval}
+
     def typed(self, number: int, value: float) -> float | bool:
         """A value of a Datastream as its field's type has it."""
         kind = self._types[number]
@@ -133,7 +152,7 @@ class City:
         if target == "Datastreams" and source != "Observations":
             numbers = self.series_of(entity)
             return [found for n in numbers if (found := self.one(target, n)) is not None]
-        if source in ("Things", "Locations"):
+        if source in ("Things", "Locations", "HistoricalLocations"):
             wanted: int | str = entity.id
         else:
             number = entity.id if source == "Datastreams" else entity.body["@series"]

@@ -52,8 +52,8 @@ def ids(client: FlaskClient, address: str) -> list[Any]:
 def test_the_service_names_its_collections(client: FlaskClient) -> None:
     body = client.get(BASE).get_json()
     assert {one["name"] for one in body["value"]} == {
-        "Things", "Locations", "Datastreams", "Sensors", "ObservedProperties", "Observations",
-        "FeaturesOfInterest",
+        "Things", "Locations", "HistoricalLocations", "Datastreams", "Sensors",
+        "ObservedProperties", "Observations", "FeaturesOfInterest",
     }  # fmt: skip
     for one in body["value"]:
         name = one["url"].rpartition("/")[2]
@@ -71,6 +71,8 @@ def test_a_datastream_has_what_the_specification_says(client: FlaskClient) -> No
         "observationType": "http://www.opengis.net/def/observationType/OGC-OM/2.0/OM_Measurement",
         "unitOfMeasurement": {"name": "dB", "symbol": "dB", "definition": "https://ucum.org/#dB"},
         "properties": {"kind": "noise", "field": "level"},
+        "phenomenonTime": f"{iso(AT - 11 * 600_000)}/{NOON}",
+        "resultTime": f"{iso(AT - 11 * 600_000)}/{NOON}",
         "Thing@iot.navigationLink": f"{own}/Thing",
         "Sensor@iot.navigationLink": f"{own}/Sensor",
         "ObservedProperty@iot.navigationLink": f"{own}/ObservedProperty",
@@ -113,6 +115,12 @@ def test_values_come_in_pages_with_a_link_to_the_next(client: FlaskClient) -> No
         ("Datastream/Thing/name eq 'Torvet' and result eq 44", [44.0]),
         ("result eq 'x'", []),
         ("nothing gt 5", []),
+        ("phenomenonTime lt now() and phenomenonTime gt mindatetime() and result gt 50", [51.0]),
+        ("phenomenonTime gt now()", []),
+        ("fractionalseconds(phenomenonTime) eq 0 and result eq 42", [42.0]),
+        ("totaloffsetminutes(phenomenonTime) eq 0 and result eq 42", [42.0]),
+        ("date(phenomenonTime) eq date(resultTime) and result eq 42", [42.0]),
+        ("time(phenomenonTime) ne time(resultTime)", []),
     ],
 )
 def test_a_filter_finds_observations(
@@ -135,6 +143,13 @@ def test_a_filter_finds_observations(
         ("Things?$filter=properties/kind eq 'road'", ["100"]),
         ("Things?$filter=Datastreams/properties/kind eq 'climate'", ["n1"]),
         ("Things?$filter=substringof('nen',tolower(name))", ["n2"]),
+        ("Things?$filter=substring(name,1,3) eq 'orv'", ["n1"]),
+        ("Things?$filter=substring(name,3) eq 'vet'", ["n1"]),
+        (f"Locations?$filter=st_relate(location,{EAST},'T*F**F***')", ["n2"]),
+        (f"Datastreams?$filter=phenomenonTime ge {NOON}", [3]),
+        ("Things('n1')/HistoricalLocations", ["n1"]),
+        ("Locations('n2')/HistoricalLocations", ["n2"]),
+        ("HistoricalLocations('n2')/Locations", ["n2"]),
         ("Locations?$filter=geo.distance(location,geography'POINT(10.2 56.15)') lt 100", ["n1"]),
         (f"Locations?$filter=st_within(location,{EAST})", ["n2"]),
         ("ObservedProperties?$filter=id eq 'noise.level'", ["noise.level"]),
@@ -174,6 +189,74 @@ def test_what_is_expanded_stands_within_with_options_of_its_own(client: FlaskCli
     assert both["Datastreams"][0]["ObservedProperty"]["@iot.id"] == "noise.level"
 
 
+PROPERTIES = {
+    "Things": "name description properties",
+    "Locations": "name description encodingType location",
+    "HistoricalLocations": "time",
+    "Datastreams": "name description unitOfMeasurement observationType phenomenonTime resultTime "
+    "properties",
+    "Sensors": "name description encodingType metadata",
+    "ObservedProperties": "name description definition",
+    "Observations": "phenomenonTime resultTime result",
+    "FeaturesOfInterest": "name description encodingType feature",
+}
+"""Of tables 2 to 18 of OGC 18-088: what each entity has to have, and what else we know."""
+RELATIONS = {
+    "Things": "Locations HistoricalLocations Datastreams",
+    "Locations": "Things HistoricalLocations",
+    "HistoricalLocations": "Thing Locations",
+    "Datastreams": "Thing Sensor ObservedProperty Observations",
+    "Sensors": "Datastreams",
+    "ObservedProperties": "Datastreams",
+    "Observations": "Datastream FeatureOfInterest",
+    "FeaturesOfInterest": "Observations",
+}
+
+
+@pytest.mark.parametrize("collection", PROPERTIES)
+def test_an_entity_has_the_fields_of_the_specification_and_no_other(
+    client: FlaskClient, collection: str
+) -> None:
+    for entity in get(client, collection)["value"]:
+        links = {f"{name}@iot.navigationLink" for name in RELATIONS[collection].split()}
+        names = {"@iot.id", "@iot.selfLink", *links, *PROPERTIES[collection].split()}
+        assert set(entity) == names
+        own = entity["@iot.selfLink"]
+        for name in RELATIONS[collection].split():
+            assert entity[f"{name}@iot.navigationLink"] == f"{own}/{name}"
+        assert get(client, own.partition(f"{BASE}/")[2]) == entity
+
+
+def test_the_service_says_what_it_conforms_to(client: FlaskClient) -> None:
+    """Clause 9.2.1: `serverSettings` beside the collections."""
+    body = client.get(f"{BASE}/").get_json()
+    assert set(body) == {"value", "serverSettings"}
+    every = "http://www.opengis.net/spec/iot_sensing/1.1/req"
+    assert body["serverSettings"]["conformance"] == [
+        f"{every}/datamodel",
+        f"{every}/resource-path/resource-path-to-entities",
+        f"{every}/request-data",
+    ]
+
+
+def test_a_link_can_be_asked_for_as_addresses_alone(client: FlaskClient) -> None:
+    """Clause 9.2.7: `$ref`."""
+    root = f"http://localhost{BASE}"
+    assert get(client, "Things('n1')/Datastreams/$ref?$count=true") == {
+        "@iot.count": 2,
+        "value": [{"@iot.selfLink": f"{root}/Datastreams({n})"} for n in (1, 3)],
+    }
+    assert get(client, "Datastreams(1)/Thing/$ref") == {"@iot.selfLink": f"{root}/Things('n1')"}
+    assert len(get(client, "Things('n1')/Datastreams/$ref?$top=1")["value"]) == 1
+
+
+def test_a_place_is_where_it_is_since_a_time(client: FlaskClient) -> None:
+    found = get(client, "Things('n1')?$expand=HistoricalLocations($expand=Locations)")
+    (since,) = found["HistoricalLocations"]
+    assert since["time"].endswith("Z")
+    assert [one["@iot.id"] for one in since["Locations"]] == ["n1"]
+
+
 def test_a_property_can_be_asked_for_alone(client: FlaskClient) -> None:
     assert get(client, "Things('n1')/name") == {"name": "Torvet"}
     assert client.get(f"{BASE}/Things('n1')/name/$value").text == "Torvet"
@@ -201,7 +284,10 @@ def test_a_property_can_be_asked_for_alone(client: FlaskClient) -> None:
         ("Things?$expand=Sensors", 400),
         ("Things?$expand=Datastreams($top=1", 400),
         ("Things?$orderby=name up", 400),
-        ("Things?$format=xml", 400),
+        ("Things?format=xml", 400),
+        ("Things?$format=xml", 501),
+        ("Things('n1')/name/$ref", 404),
+        ("$ref", 404),
         ("Observations?$orderby=colour", 400),
         ("Locations?$filter=geo.distance(location,geography'CIRCLE(1)') lt 1", 400),
     ],
