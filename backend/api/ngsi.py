@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 
 import orjson
 from flask import Blueprint, Response, request
-from sqlalchemy.orm import Session
 
 from citywise.backend.api import access, parameters
 from citywise.backend.api.aside import aside
@@ -29,12 +28,17 @@ from citywise.backend.ngsi.representation import (
     feature,
     normalized,
     only,
+    picked,
     simplified,
+    with_system,
+    without_system,
 )
 
 blueprint = Blueprint("ngsi", __name__, url_prefix="/ngsi-ld")
 MOST = 1000
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+\Z")
+_NAME = re.compile(r"[@\w:/#.+~%-]+")
+_PLAIN = re.compile(r"\bbody\s*=\s*\"?json\b", re.IGNORECASE)
 _USUAL = 20
 _ERRORS = "https://uri.etsi.org/ngsi-ld/errors/"
 _NAMES = {
@@ -59,7 +63,7 @@ _QUERY = ("id", "idPattern", "type", "q", "limit", "offset", "count", "local", *
 def as_ngsi(error: ProblemError) -> Response:
     """An error with the type that NGSI-LD gives it."""
     if error.status in _NAMES:
-        error.members["type"] = _ERRORS + _NAMES[error.status]
+        error.members.setdefault("type", _ERRORS + _NAMES[error.status])
     return response(error)
 
 
@@ -74,9 +78,9 @@ def show_context() -> Response:
 @access.city
 def list_types() -> Response:
     """The types of entities that there are."""
-    parameters.only("details", "local")
-    with Session(state().engine) as session:
-        found = Reader(session, shown_kinds()).types()
+    _only("local")
+    with state().engine.connect() as connection:
+        found = Reader(connection, shown_kinds()).types()
     body = {"id": "urn:ngsi-ld:EntityTypeList:citywise", "type": "EntityTypeList"}
     return _answer({**body, "typeList": found}, _accepted())
 
@@ -85,12 +89,12 @@ def list_types() -> Response:
 @access.city
 def show_entity(entity_id: str) -> Response:
     """One entity."""
-    parameters.only("type", "local", *_SHOWN)
+    _only("type", "local", *_SHOWN)
     form, media = _form(), _accepted()
     if not _URI.match(entity_id):  # clause 5.7.1.4
         raise bad_parameter("id", f"{entity_id!r} is no URI, such as urn:ngsi-ld:Garage:n1")
-    with Session(state().engine) as session:
-        found = Reader(session, shown_kinds()).one(entity_id)
+    with state().engine.connect() as connection:
+        found = Reader(connection, shown_kinds()).one(entity_id)
     types = _types()
     if found is not None and types is not None and found["type"] not in types:
         found = None
@@ -106,7 +110,7 @@ def show_entity(entity_id: str) -> Response:
 @access.city
 def query_entities() -> Response:
     """The entities that a query is for, by id, a page at a time."""
-    parameters.only(*_QUERY)
+    _only(*_QUERY)
     form, media = _form(), _accepted()
     limit = parameters.integer("limit", _USUAL, 0, MOST)
     offset = parameters.integer("offset", 0, 0, 10**9) or 0
@@ -119,6 +123,8 @@ def query_entities() -> Response:
     body: Any = [_shown(entity, form, media) for entity in page]
     if media == GEO:
         body = {"type": "FeatureCollection", "features": body}
+    elif media == LD:
+        body = [_with_context(entity) for entity in body]
     answer = _answer(body, media)
     if wants_count:
         answer.headers["NGSILD-Results-Count"] = str(len(found))
@@ -147,8 +153,8 @@ def _matching() -> list[Entity]:
     engine, kinds, choice = state().engine, shown_kinds(), _choice()
 
     def work() -> list[Entity]:
-        with Session(engine) as session:
-            reader = Reader(session, kinds)
+        with engine.connect() as connection:
+            reader = Reader(connection, kinds)
             if ids:
                 several = [entity for name in sorted(set(ids)) if (entity := reader.one(name))]
                 entities = [one for one in several if types is None or one["type"] in types]
@@ -182,17 +188,33 @@ def _types() -> set[str] | None:
 
 
 def _choice() -> Callable[[Entity], Entity | None]:
-    """What leaves of an entity the attributes that are asked for; None where it has none."""
-    attributes, picked = parameters.choices("attrs"), parameters.choices("pick")
-    omitted = parameters.choices("omit")
+    """What leaves of an entity the members that are asked for; None where it has none."""
+    attributes, wanted, omitted = map(_names, ("attrs", "pick", "omit"))
+    if attributes and (wanted or omitted):
+        raise bad_parameter("attrs", "it cannot stand beside pick or omit")
+    if both := set(wanted) & set(omitted):
+        raise bad_parameter("omit", f"{min(both)!r} stands in pick, too")
+    timed = with_system if "sysAttrs" in parameters.choices("options") else without_system
 
     def chosen(entity: Entity) -> Entity | None:
         found = only(entity, attributes or None)
-        if found is not None and picked:
-            found = only(found, picked)
-        return found and {name: value for name, value in found.items() if name not in omitted}
+        if found is None:
+            return None
+        found = timed(found)
+        if wanted:
+            return picked(found, wanted)
+        return picked(found, found.keys() - set(omitted)) if omitted else found
 
     return chosen
+
+
+def _names(name: str) -> list[str]:
+    """The members that a parameter lists."""
+    found = [part for text in request.args.getlist(name) for part in text.split(",")]
+    for part in found:
+        if not _NAME.fullmatch(part):
+            raise bad_parameter(name, f"{part!r} is no name; they stand separated by commas")
+    return found
 
 
 def _form() -> Form:
@@ -206,9 +228,10 @@ def _form() -> Form:
 
 
 def _accepted() -> str:
+    """The format that is preferred; of several alike the first of ours (clause 6.3.4)."""
     wanted = request.accept_mimetypes
-    found = wanted.best_match([JSON, LD, GEO]) if wanted else JSON
-    if found is None:
+    found = max((JSON, LD, GEO), key=wanted.quality) if wanted else JSON
+    if wanted and not wanted.quality(found):
         detail = f"expected Accept: {JSON}, {LD} or {GEO}"
         raise ProblemError(406, "not-acceptable", "Not Acceptable", detail)
     return found
@@ -217,7 +240,7 @@ def _accepted() -> str:
 def _shown(entity: Entity, form: Form, media: str) -> Entity:
     if media == GEO:
         return feature(entity, form, request.args.get("geometryProperty", "location"))
-    return _with_context(form(entity)) if media == LD else form(entity)
+    return form(entity)
 
 
 def _contexts() -> list[str]:
@@ -235,14 +258,28 @@ def base() -> str:
 
 def _answer(body: Any, media: str) -> Response:
     """The body; where its context is not in it, a header says where that is."""
-    if media == LD and isinstance(body, dict):
+    wants_plain = media == GEO and _PLAIN.search(request.headers.get("Prefer", ""))
+    is_within = media != JSON and not wants_plain
+    if is_within and isinstance(body, dict):
         body = _with_context(body)
     answer = Response(orjson.dumps(body), content_type=media)
-    if media != LD:
+    if not is_within:
         relation = 'rel="http://www.w3.org/ns/json-ld#context"; type="application/ld+json"'
         answer.headers.add("Link", f"<{_contexts()[0]}>; {relation}")
     answer.vary.add("Accept")
     return answer
+
+
+def _only(*names: str) -> None:
+    """Refuse other parameters as the specification says (clause 6.3.20)."""
+    parameters.controlled()
+    for name in request.args:
+        if name not in names:
+            detail = f"{name}: unknown parameter; this address takes: {', '.join(names)}"
+            raise ProblemError(
+                400, "bad-parameter", "Bad parameter", detail,
+                parameter=name, type=f"{_ERRORS}InvalidRequest",
+            )  # fmt: skip
 
 
 def _pages(total: int, limit: int, offset: int) -> list[str]:

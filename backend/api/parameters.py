@@ -21,16 +21,20 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def only(*names: str) -> None:
-    """Refuse query parameters other than `names`, so that a misspelling is noticed, and
-    control characters in them or in the path: no name or id holds any, and PostgreSQL fails
-    on some."""
-    for name, value in (*request.args.items(multi=True), *(request.view_args or {}).items()):
-        if _CONTROL.search(f"{name}{value}"):
-            raise bad_parameter(name, f"{value!r} holds a control character; leave it out")
+    """Refuse query parameters other than `names`, so that a misspelling is noticed."""
+    controlled()
     for name in request.args:
         if name not in names:
             expected = ", ".join(names) or "none"
             raise bad_parameter(name, f"unknown parameter; this address takes: {expected}")
+
+
+def controlled() -> None:
+    """Refuse control characters in query parameters or in the path: no name or id holds any, and
+    PostgreSQL fails on some."""
+    for name, value in (*request.args.items(multi=True), *(request.view_args or {}).items()):
+        if _CONTROL.search(f"{name}{value}"):
+            raise bad_parameter(name, f"{value!r} holds a control character; leave it out")
 
 
 def choices(name: str, allowed: Iterable[str] | None = None) -> list[str]:

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from citywise.backend.connectors.found import Fault
-from citywise.backend.connectors.units import UnitError, convert
 from citywise.backend.kinds import Field
+from citywise.backend.kinds.units import UnitError, convert
 
 NO_DATA = frozenset(
     ("", "nan", "null", "none", "unknown", "unavailable", "n/a", "na", "-", "--", "undefined")

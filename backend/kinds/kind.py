@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic import Field as Key
 
+from citywise.backend.kinds.data_model import DataModel
+from citywise.backend.kinds.units import UnitError, convert
 from citywise.reasoning import Iri
 from citywise.reasoning.model.atoms import LARGEST, SMALLEST
 from citywise.reasoning.rdf.mapping import XSD
@@ -210,6 +213,8 @@ class Kind(_Entry):
     history: Kept = Kept()
     public: bool = True
     """Whether its readings are shown to who is not logged in."""
+    ngsi: DataModel | None = None
+    """As what its readings are offered to context brokers besides."""
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -229,10 +234,35 @@ class Kind(_Entry):
                 self._tells_accuracy(name, about.accuracy_from)
         if self.map and self.map.steps and not self.fields[self.map.show].is_number:
             raise ValueError(f"map.steps: `{self.map.show}` is no number; remove the steps")
+        if self.ngsi is not None:
+            self._is_told_as(self.ngsi)
         iris = [self.rdf(f) for f in self.fields]
         if twice := [f for f in self.fields if iris.count(self.rdf(f)) > 1]:
             raise ValueError(f"fields.{twice[1]}.rdf: `{twice[0]}` has the same; change one")
         return self
+
+    def _is_told_as(self, model: DataModel) -> None:
+        """See that the attributes of a data model can be made of the fields."""
+        if model.since is not None and self.period_s is None:
+            raise ValueError("ngsi.since: how long is measured is unknown; add `period_s`")
+        for name, source in model.sources.items():
+            key = f"ngsi.attributes.{name}"
+            for field in filter(None, (source.field, source.minus)):
+                if field not in self.fields:
+                    known = ", ".join(self.fields)
+                    raise ValueError(f"{key}: there is no field `{field}`; there are {known}")
+                is_plain = source.minus is None and source.unit is None
+                if not is_plain and not self.fields[field].is_number:
+                    raise ValueError(f'{key}: `{field}` is no number; write `{name} = "{field}"`')
+            if source.unit is not None:
+                unit = self.fields[source.field].unit
+                try:
+                    convert(Fraction(1), unit or "1", source.unit)
+                except UnitError:
+                    raise ValueError(
+                        f"{key}.unit: {source.unit} is no unit that {unit or 'a mere number'}, "
+                        f"that of `{source.field}`, can be converted to; write another"
+                    ) from None
 
     def _tells_accuracy(self, name: str, other: str) -> None:
         """See that a field can say by how much another is off."""

@@ -1,24 +1,29 @@
 """Places, the latest readings and events as entities, in the normalized representation.
 
 Types are made of the names of kinds: a place of kind `noise_meter` is a `NoiseMeter`, a reading of
-kind `noise` a `NoiseObserved`; an event has its own type.
+kind `noise` a `NoiseObserved`; an event has its own type. A reading is told once more as the type
+of the Smart Data Models that its kind names, such as `NoiseLevelObserved`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
-from citywise.backend.connectors.units import CODES_OF
 from citywise.backend.kinds import Kind, Kinds
+from citywise.backend.kinds.data_model import Attribute, DataModel
 from citywise.backend.kinds.kind import Field
+from citywise.backend.kinds.units import CODES_OF, convert
 from citywise.backend.packs import ontology
 from citywise.backend.times import iso
 
 Entity = dict[str, Any]
 URN = "urn:ngsi-ld"
 CORE = "https://uri.etsi.org/ngsi-ld/v1/ngsi-ld-core-context-v1.8.jsonld"
+MODELS = "https://smartdatamodels.org/"
 OBSERVED = "Observed"
 _OWN = frozenset(("id", "kind", "name", "geometry", "sensors"))
 _SAFE = ":@!$*,;=()~'"
@@ -34,13 +39,32 @@ def observed_type(name: str) -> str:
     return type_of(name) + OBSERVED
 
 
+@lru_cache(maxsize=16)
+def own_types(kinds: Kinds) -> Mapping[str, Kind]:
+    """The kinds of readings by their own types."""
+    return {observed_type(name): kind for name, kind in kinds.items()}
+
+
+@lru_cache(maxsize=16)
+def model_types(kinds: Kinds) -> Mapping[str, tuple[Kind, ...]]:
+    """The kinds that are told as a type of the Smart Data Models, by that type.
+
+    Where it is the kind's own type as well (`WeatherObserved` of `weather`), there is one entity.
+    """
+    found: dict[str, tuple[Kind, ...]] = {}
+    for kind in kinds.values():
+        if kind.ngsi is not None and kind.ngsi.type != observed_type(kind.kind):
+            found[kind.ngsi.type] = (*found.get(kind.ngsi.type, ()), kind)
+    return found
+
+
 def urn(kind: str, identity: str) -> str:
     """The id of an entity."""
     return f"{URN}:{kind}:{quote(identity, safe=_SAFE)}"
 
 
-def place(body: Mapping[str, Any], kinds: Kinds) -> Entity:
-    """A place, from its payload."""
+def place(body: Mapping[str, Any], kinds: Kinds, updated_ms: int | None = None) -> Entity:
+    """A place, from its payload, and since when it is so."""
     known = kinds.places.get(body["kind"])
     kind = type_of(body["kind"])
     found: Entity = {"id": urn(kind, body["id"]), "type": kind, "name": _property(body["name"])}
@@ -48,7 +72,20 @@ def place(body: Mapping[str, Any], kinds: Kinds) -> Entity:
         if name not in _OWN and value is not None:
             found[name] = _property(value, known.fields.get(name) if known else None)
     found["location"] = _located(body["geometry"])
+    if updated_ms is not None:
+        found["modifiedAt"] = iso(updated_ms)
     return found
+
+
+def readings(
+    kind: Kind, sensor: str, at_ms: int, values: Mapping[str, Any], at: Mapping[str, Any] | None
+) -> Iterator[Entity]:
+    """All entities of a reading: its own, and that of a data model."""
+    yield observation(kind, sensor, at_ms, values, at)
+    if kind.ngsi is not None and kind.ngsi.type != observed_type(kind.kind):
+        found = modelled(kind, kind.ngsi, sensor, at_ms, values, at)
+        if found is not None:
+            yield found
 
 
 def observation(
@@ -61,12 +98,64 @@ def observation(
     for field, about in kind.fields.items():
         if (value := values.get(field)) is not None:
             found[field] = {**_property(value, about), "observedAt": moment}
+    if kind.ngsi is not None and kind.ngsi.type == name:
+        found = {**_attributes(kind, kind.ngsi, at_ms, values), **found}
     found["dateObserved"] = _time(moment)
     if at is not None:
         target = urn(type_of(at["kind"]), at["id"])
         found["hasFeatureOfInterest"] = {"type": "Relationship", "object": target}
         found["location"] = _located(at["geometry"])
+    found["modifiedAt"] = moment
     return found
+
+
+def modelled(
+    kind: Kind,
+    model: DataModel,
+    sensor: str,
+    at_ms: int,
+    values: Mapping[str, Any],
+    at: Mapping[str, Any] | None,
+) -> Entity | None:
+    """A reading as an entity of a data model; None where it has none of its attributes."""
+    attributes = _attributes(kind, model, at_ms, values)
+    if not attributes:
+        return None
+    moment = iso(at_ms)
+    found: Entity = {"id": urn(model.type, f"{kind.kind}:{sensor}"), "type": model.type}
+    found |= attributes
+    if model.since is not None and kind.period_s is not None:
+        found[model.since] = _time(iso(at_ms - round(1000 * kind.period_s)))
+    found[model.time] = _time(moment)
+    if at is not None:
+        found["name"] = _property(at["name"])
+        found["location"] = _located(at["geometry"])
+    found["modifiedAt"] = moment
+    return found
+
+
+def _attributes(kind: Kind, model: DataModel, at_ms: int, values: Mapping[str, Any]) -> Entity:
+    """What a data model says of a reading."""
+    moment, found = iso(at_ms), {}
+    for name, source in model.sources.items():
+        about = kind.fields[source.field]
+        value = values.get(source.field)
+        if value is not None and source.minus is not None:
+            less = values.get(source.minus)
+            value = None if less is None else max(0, value - less)
+        if value is None:
+            continue
+        if source.unit is not None:
+            value = _converted(value, about, source)
+        shown = _property(value, about, source.unit)
+        found[name] = {**shown, "observedAt": moment}
+    return found
+
+
+def _converted(value: float, about: Field, source: Attribute) -> float:
+    assert source.unit is not None  # and convertible, which the kind has seen to
+    exact = convert(Fraction(str(value)), about.unit or "1", source.unit)
+    return int(exact) if exact.denominator == 1 else round(float(exact), 9)
 
 
 def event(body: Mapping[str, Any], geometry: Mapping[str, Any] | None) -> Entity:
@@ -85,6 +174,8 @@ def event(body: Mapping[str, Any], geometry: Mapping[str, Any] | None) -> Entity
         found["endedAt"] = _time(body["end"])
     if "withdrawn" in body:
         found["withdrawnAt"] = _time(body["withdrawn"])
+    found["createdAt"] = body["start"]
+    found["modifiedAt"] = body.get("withdrawn") or body["end"] or body["confirmed"]
     if at["kind"] is not None:
         target = urn(type_of(at["kind"]), at["id"])
         found["hasFeatureOfInterest"] = {"type": "Relationship", "object": target}
@@ -103,6 +194,9 @@ def context(kinds: Kinds) -> dict[str, Any]:
         terms[observed_type(kind.kind)] = f"{base}{observed_type(kind.kind)}"
         for field in kind.fields:
             terms.setdefault(field, kind.rdf(field))
+        if kind.ngsi is not None:
+            for term in (kind.ngsi.type, *kind.ngsi.attributes):
+                terms.setdefault(term, f"{MODELS}{term}")
     for name in kinds.places:
         terms[type_of(name)] = f"{base}{type_of(name)}"
     terms["hasFeatureOfInterest"] = {
@@ -112,10 +206,11 @@ def context(kinds: Kinds) -> dict[str, Any]:
     return {"@context": terms}
 
 
-def _property(value: Any, field: Field | None = None) -> dict[str, Any]:
+def _property(value: Any, field: Field | None = None, unit: str | None = None) -> dict[str, Any]:
     found: dict[str, Any] = {"type": "Property", "value": value}
-    if field is not None and field.unit is not None and not field.unit.startswith("{"):
-        found["unitCode"] = CODES_OF.get(field.unit, field.unit)
+    unit = unit or (field.unit if field is not None else None)
+    if unit is not None and not unit.startswith("{"):
+        found["unitCode"] = CODES_OF.get(unit, unit)
     return found
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import Any
 from urllib.parse import unquote
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, bindparam, select
 
 from citywise.backend.city.events import event_object
 from citywise.backend.kinds import Kind, Kinds
 from citywise.backend.ngsi import entities
-from citywise.backend.ngsi.entities import OBSERVED, URN, Entity, observed_type, type_of
+from citywise.backend.ngsi.entities import URN, Entity, model_types, own_types, type_of
 from citywise.backend.packs import ontology
 from citywise.backend.store.models import EventRow, PlaceRow, ReadingRow
 
@@ -20,11 +20,11 @@ MOST_EVENTS = 20_000
 
 
 class Reader:
-    """Reads entities in a session, of the kinds that whoever asks may see."""
+    """Reads entities of the kinds that whoever asks may see."""
 
-    def __init__(self, session: Session, kinds: Kinds) -> None:
-        self._session, self._kinds = session, kinds
-        self._observed = {observed_type(name): kind for name, kind in kinds.items()}
+    def __init__(self, connection: Connection, kinds: Kinds) -> None:
+        self._connection, self._kinds = connection, kinds
+        self._own, self._models = own_types(kinds), model_types(kinds)
 
     def one(self, identity: str) -> Entity | None:
         """The entity of an id."""
@@ -32,82 +32,118 @@ class Reader:
             return None
         kind, _, quoted = identity[len(URN) + 1 :].partition(":")
         name = unquote(quoted)
-        found: Entity | None
-        if (known := self._observed.get(kind)) is not None:
-            found = self._observation(known, name)
-        elif (place := self._session.get(PlaceRow, name)) and type_of(place.kind) == kind:
-            found = entities.place(place.body, self._kinds)
-        else:
-            found = self._event(name)
+        found: Entity | None = None
+        if (own := self._own.get(kind)) is not None:
+            found = self._observation(own, name)
+        if found is None and kind in self._models:
+            found = self._modelled(kind, *name.partition(":")[::2])
+        if found is None and kind not in self._own:
+            found = self._place(kind, name) or self._event(name)
         return found if found is not None and found["id"] == identity else None
 
-    # One statement each, and columns instead of objects where few are needed: an answer by id is
-    # mostly the cost of its statements.
+    # An answer by id is mostly the cost of its one statement: they are made once, and give columns.
+
+    def _reading(self, kind: Kind, sensor: str) -> Any:
+        return self._connection.execute(_READING, {"kind": kind.kind, "sensor": sensor}).first()
 
     def _observation(self, kind: Kind, sensor: str) -> Entity | None:
-        columns = select(ReadingRow.observed_ms, ReadingRow.body, PlaceRow.body)
-        query = columns.join(PlaceRow, PlaceRow.id == ReadingRow.place_id, isouter=True).where(
-            ReadingRow.kind == kind.kind, ReadingRow.place_id == sensor
-        )
-        row = self._session.execute(query).first()
+        row = self._reading(kind, sensor)
         return None if row is None else entities.observation(kind, sensor, *row)
 
+    def _modelled(self, type_: str, name: str, sensor: str) -> Entity | None:
+        for kind in self._models[type_]:
+            if kind.kind == name and (row := self._reading(kind, sensor)) is not None:
+                assert kind.ngsi is not None
+                return entities.modelled(kind, kind.ngsi, sensor, *row)
+        return None
+
+    def _place(self, type_: str, name: str) -> Entity | None:
+        row = self._connection.execute(_PLACE, {"id": name}).first()
+        if row is None or type_of(row.body["kind"]) != type_:
+            return None
+        return entities.place(row.body, self._kinds, row.updated_ms)
+
     def _event(self, identity: str) -> Entity | None:
-        query = select(EventRow, PlaceRow).where(
-            EventRow.id == identity, EventRow.withdrawn_ms.is_(None)
-        )
-        joined = query.join(PlaceRow, PlaceRow.id == EventRow.place_id, isouter=True)
-        row = self._session.execute(joined).first()
-        return None if row is None else _of_event(*row)
+        row = self._connection.execute(_EVENT, {"id": identity}).first()
+        return None if row is None else _of_event(row)
 
     def all(self, types: Collection[str] | None) -> Iterator[Entity]:
-        """Those of some types (None: all), by id."""
-        every = [*self._places(types), *self._observations(types), *self._events(types)]
+        """Those of some types, by id; None: all but those of data models, which say the same of
+        the readings once more."""
+        every = [*self._places(types), *self._readings(types), *self._events(types)]
         yield from sorted(every, key=lambda entity: str(entity["id"]))
 
     def _places(self, types: Collection[str] | None) -> Iterator[Entity]:
-        for row in self._session.scalars(select(PlaceRow)):
-            if types is None or type_of(row.kind) in types:
-                yield entities.place(row.body, self._kinds)
+        query = select(PlaceRow.body, PlaceRow.updated_ms)
+        if types is not None:
+            kinds = self._connection.scalars(select(PlaceRow.kind).distinct())
+            wanted = [kind for kind in kinds if type_of(kind) in types]
+            if not wanted:
+                return
+            query = query.where(PlaceRow.kind.in_(wanted))
+        for body, updated_ms in self._connection.execute(query):
+            yield entities.place(body, self._kinds, updated_ms)
 
-    def _observations(self, types: Collection[str] | None) -> Iterator[Entity]:
-        wanted = {
-            kind.kind: kind
-            for name, kind in self._observed.items()
-            if types is None or name in types
-        }
-        if not wanted:
+    def _readings(self, types: Collection[str] | None) -> Iterator[Entity]:
+        own = {k.kind for name, k in self._own.items() if types is None or name in types}
+        told = {k.kind for name in types or () for k in self._models.get(name, ())}
+        if not own | told:
             return
-        query = select(ReadingRow, PlaceRow.body).where(ReadingRow.kind.in_(wanted))
+        query = select(ReadingRow.kind, ReadingRow.place_id, *_OF_READING)
         joined = query.join(PlaceRow, PlaceRow.id == ReadingRow.place_id, isouter=True)
-        for row, body in self._session.execute(joined):
-            yield entities.observation(
-                wanted[row.kind], row.place_id, row.observed_ms, row.body, body
-            )
+        for name, sensor, *row in self._connection.execute(
+            joined.where(ReadingRow.kind.in_(own | told))
+        ):
+            kind = self._kinds[name]
+            if name in own:
+                yield entities.observation(kind, sensor, *row)
+            if name in told and kind.ngsi is not None:
+                found = entities.modelled(kind, kind.ngsi, sensor, *row)
+                if found is not None:
+                    yield found
 
     def _events(self, types: Collection[str] | None) -> Iterator[Entity]:
-        query = select(EventRow, PlaceRow).where(EventRow.withdrawn_ms.is_(None))
-        joined = query.join(PlaceRow, PlaceRow.id == EventRow.place_id, isouter=True)
+        query = _EVENTS
         if types is not None:
-            names = [name for name in types if not name.endswith(OBSERVED)]
-            if not names:
+            known = self._connection.scalars(select(EventRow.type).distinct())
+            wanted = [name for name in known if ontology.local_name(name) in types]
+            if not wanted:
                 return
-            known = set(self._session.scalars(select(EventRow.type).distinct()))
-            joined = joined.where(
-                EventRow.type.in_([k for k in known if ontology.local_name(k) in names])
-            )
-        newest = joined.order_by(EventRow.start_ms.desc(), EventRow.id).limit(MOST_EVENTS)
-        for event, place in self._session.execute(newest):
-            yield _of_event(event, place)
+            query = query.where(EventRow.type.in_(wanted))
+        newest = query.order_by(EventRow.start_ms.desc(), EventRow.id).limit(MOST_EVENTS)
+        for row in self._connection.execute(newest):
+            yield _of_event(row)
 
     def types(self) -> list[str]:
         """All types of which there are entities, or could be."""
-        places = map(type_of, self._session.scalars(select(PlaceRow.kind).distinct()))
-        events = map(ontology.local_name, self._session.scalars(select(EventRow.type).distinct()))
-        return sorted({*places, *events, *self._observed})
+        places = map(type_of, self._connection.scalars(select(PlaceRow.kind).distinct()))
+        names = self._connection.scalars(select(EventRow.type).distinct())
+        return sorted({*places, *map(ontology.local_name, names), *self._own, *self._models})
 
 
-def _of_event(event: EventRow, place: PlaceRow | None) -> Entity:
-    body = event_object(vars(event), vars(place) if place else None)
-    known = event.place or (place.body if place else {})
+_OF_READING = (ReadingRow.observed_ms, ReadingRow.body, PlaceRow.body)
+_READING = (
+    select(*_OF_READING)
+    .join(PlaceRow, PlaceRow.id == ReadingRow.place_id, isouter=True)
+    .where(ReadingRow.kind == bindparam("kind"), ReadingRow.place_id == bindparam("sensor"))
+)
+_PLACE = select(PlaceRow.body, PlaceRow.updated_ms).where(PlaceRow.id == bindparam("id"))
+_ROW = EventRow
+_EVENTS = (
+    select(
+        _ROW.id, _ROW.type, _ROW.level, _ROW.place_id, _ROW.start_ms, _ROW.confirmed_ms,
+        _ROW.end_ms, _ROW.place, PlaceRow.name, PlaceRow.kind, PlaceRow.lat, PlaceRow.lon,
+        PlaceRow.body,
+    )
+    .join(PlaceRow, PlaceRow.id == EventRow.place_id, isouter=True)
+    .where(EventRow.withdrawn_ms.is_(None))
+)  # fmt: skip
+_EVENT = _EVENTS.where(EventRow.id == bindparam("id"))
+
+
+def _of_event(row: Any) -> Entity:
+    unasked = {"request": None, "causes": None}
+    place = None if row.kind is None else row._mapping
+    body = event_object({**row._mapping, **unasked}, place)
+    known = row.place or row.body or {}
     return entities.event(body, known.get("geometry"))

@@ -10,7 +10,9 @@ from typing import Any
 
 from citywise.backend.ngsi.entities import Entity
 
-_MEMBERS = ("id", "type")
+SYSTEM = ("createdAt", "modifiedAt")
+"""Attributes of the system: in all entities, shown to who asks for them."""
+_MEMBERS = frozenset(("id", "type", *SYSTEM))
 _VALUES = {"Property": "value", "GeoProperty": "value", "Relationship": "object"}
 Form = Callable[[Entity], Entity]
 
@@ -19,10 +21,25 @@ def only(entity: Entity, names: Collection[str] | None) -> Entity | None:
     """An entity with some of its attributes; None where it has none of them."""
     if names is None:
         return entity
-    found = {name: value for name, value in entity.items() if name in names}
-    if not found:
+    if entity.keys().isdisjoint(names):
         return None
-    return {"id": entity["id"], "type": entity["type"], **found}
+    return {n: value for n, value in entity.items() if n in _MEMBERS or n in names}
+
+
+def picked(entity: Entity, names: Collection[str]) -> Entity | None:
+    """Some members of an entity alone, also of `id` and `type`; None where it has none of them."""
+    return {n: value for n, value in entity.items() if n in names} or None
+
+
+def without_system(entity: Entity) -> Entity:
+    """An entity without the times of the system."""
+    return {name: value for name, value in entity.items() if name not in SYSTEM}
+
+
+def with_system(entity: Entity) -> Entity:
+    """An entity whose attributes have the times of the system, as it has."""
+    told = {name: entity[name] for name in SYSTEM if name in entity}
+    return {n: value if n in _MEMBERS else {**value, **told} for n, value in entity.items()}
 
 
 def normalized(entity: Entity) -> Entity:
@@ -57,9 +74,5 @@ def feature(entity: Entity, form: Form, name: str = "location") -> Entity:
     geometry = attribute["value"] if attribute and attribute["type"] == "GeoProperty" else None
     shown = form(entity)
     properties = {key: value for key, value in shown.items() if key != "id"}
-    return {
-        "id": entity["id"],
-        "type": "Feature",
-        "geometry": geometry,
-        "properties": properties,
-    }
+    identity = {"id": entity["id"]} if "id" in entity else {}
+    return {**identity, "type": "Feature", "geometry": geometry, "properties": properties}

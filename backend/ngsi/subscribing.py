@@ -6,15 +6,22 @@ Source: ETSI GS CIM 009 V1.8.1, clauses 5.2.12 (Subscription), 5.2.14 (Notificat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from citywise.backend.kinds import Kinds
 from citywise.backend.ngsi import places, query
-from citywise.backend.ngsi.entities import CORE, OBSERVED, Entity
+from citywise.backend.ngsi.entities import CORE, Entity, observed_type
 from citywise.backend.ngsi.query import QueryError
-from citywise.backend.ngsi.representation import concise, normalized, only, simplified
+from citywise.backend.ngsi.representation import (
+    concise,
+    normalized,
+    only,
+    simplified,
+    without_system,
+)
 from citywise.backend.times import iso, wall_ms
 
 LD = "application/ld+json"
@@ -97,34 +104,46 @@ class Notifications:
             told = near.coordinates
             text = told if isinstance(told, str) else _written(told)
             self._near = places.parse(near.georel, near.geometry, text, near.geoproperty)
-        self.observes = {t for e in self._about.entities if (t := short(e.type)).endswith(OBSERVED)}
-        """Types of readings that it is for."""
 
-    def of(self, entity: Entity, number: int) -> dict[str, Any] | None:
-        """The notification of a change of an entity; None where it is not for it."""
-        if not any(test(entity) for test in self._tests):
+    def observed(self, kinds: Kinds) -> frozenset[str]:
+        """The kinds whose readings it is for."""
+        types = {short(one.type) for one in self._about.entities}
+        every = {
+            kind.kind: {"*", observed_type(kind.kind), kind.ngsi and kind.ngsi.type}
+            for kind in kinds.values()
+        }
+        return frozenset(name for name, own in every.items() if types & own)
+
+    def of(self, entities: Iterable[Entity], number: int) -> dict[str, Any] | None:
+        """The notification of a change, as the entities that changed; None where it is for none."""
+        data = [self._shown(entity) for entity in entities if self._is_for(entity)]
+        if not data:
             return None
-        watched = self._about.watchedAttributes
-        if watched is not None and not entity.keys() & set(watched):
-            return None
-        if self._query is not None and not self._query(entity):
-            return None
-        if self._near is not None and not self._near(entity):
-            return None
-        told = self._about.notification
-        chosen = only(entity, told.attributes)
-        if chosen is None:
-            chosen = {"id": entity["id"], "type": entity["type"]}
-        shown = _FORMS[told.format](chosen)
-        if self.media == LD:
-            shown = {**shown, "@context": self._contexts()}
         return {
             "id": f"urn:ngsi-ld:Notification:{self._id.rpartition(':')[2]}.{number}",
             "type": "Notification",
             "subscriptionId": self._id,
             "notifiedAt": iso(wall_ms()),
-            "data": [shown],
+            "data": data,
         }
+
+    def _is_for(self, entity: Entity) -> bool:
+        if not any(test(entity) for test in self._tests):
+            return False
+        watched = self._about.watchedAttributes
+        if watched is not None and not entity.keys() & set(watched):
+            return False
+        if self._query is not None and not self._query(entity):
+            return False
+        return self._near is None or self._near(entity)
+
+    def _shown(self, entity: Entity) -> Entity:
+        told = self._about.notification
+        chosen = only(entity, told.attributes)
+        if chosen is None:
+            chosen = {"id": entity["id"], "type": entity["type"]}
+        shown = _FORMS[told.format](without_system(chosen))
+        return {**shown, "@context": self._contexts()} if self.media == LD else shown
 
     @property
     def media(self) -> str:

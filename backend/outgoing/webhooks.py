@@ -26,7 +26,7 @@ from sqlalchemy.orm import Session
 from citywise.backend.ingest import log
 from citywise.backend.kinds.installed import KnownKinds
 from citywise.backend.ngsi import entities
-from citywise.backend.ngsi.entities import Entity, observed_type
+from citywise.backend.ngsi.entities import Entity
 from citywise.backend.ngsi.subscribing import Notifications
 from citywise.backend.outgoing import signing, subscriptions
 from citywise.backend.outgoing.changes import Change, since
@@ -71,6 +71,8 @@ class _Receiver:
     """What was read and is to be sent next."""
     notifications: Notifications | None = None
     """Of a subscription of NGSI-LD."""
+    observed: frozenset[str] = frozenset()
+    """Kinds of readings that it is for."""
     log_position: int = 0
     """Up to where readings were dealt with, where it is for some."""
     log_read: int = 0
@@ -152,7 +154,7 @@ class Sender:
         with self._engine.connect() as connection:
             newest = outbox.newest(connection)
         end = 0
-        if self._location is not None and any(map(_observes, self._receivers.values())):
+        if self._location is not None and any(one.observed for one in self._receivers.values()):
             end = log.durable_end(self._location)
         found = False
         for one in self._receivers.values():
@@ -163,7 +165,7 @@ class Sender:
                 one.position < newest
                 or one.has_letters
                 or one.ahead
-                or (_observes(one) and one.log_position < end)
+                or (one.observed and one.log_position < end)
             ):
                 if one.work is not None and (error := one.work.exception()) is not None:
                     LOG.error("subscription %s: %s", one.about.id, error, exc_info=error)
@@ -184,6 +186,7 @@ class Sender:
         with self._engine.connect() as connection:
             wanted = {one.id: one for one in subscriptions.active(connection)}
             again = subscriptions.to_send_again(connection)
+            kinds = self._known.read(connection)
         for name in self._receivers.keys() - wanted.keys():
             one = self._receivers.pop(name)
             if one.work is None or one.work.done():
@@ -204,6 +207,8 @@ class Sender:
             known = self._receivers.get(name)
             if known is not None:
                 known.has_letters = name in again
+                if known.notifications is not None:
+                    known.observed = known.notifications.observed(kinds)
 
     def _begin(self, about: Subscription) -> None:
         limits = self._settings
@@ -259,11 +264,8 @@ class Sender:
             if one.ahead:
                 return
             one.position = max(one.position, newest)
-            kinds = self._known.read(connection)
-        if self._location is not None and one.notifications is not None and _observes(one):
-            observed = one.notifications.observes
-            wanted = [name for name in kinds if observed_type(name) in observed]
-            found, one.log_read = readings_since(self._location, one.log_position, wanted)
+        if self._location is not None and one.observed:
+            found, one.log_read = readings_since(self._location, one.log_position, one.observed)
             one.ahead.extend(found)
             if not found:
                 one.log_position = one.log_read
@@ -279,22 +281,22 @@ class Sender:
         if isinstance(change, Change) and change.user is not None:
             return
         try:
-            told = one.notifications.of(self._entity(change), change.id)
+            told = one.notifications.of(self._entities(change), change.id)
         except Exception:  # a fault of ours costs this change, and none that comes after it
             LOG.exception("subscription %s: change %d cannot be told", one.about.id, change.id)
             return
         if told is not None:
             yield change.id, told
 
-    def _entity(self, change: Change | Measured) -> Entity:
+    def _entities(self, change: Change | Measured) -> list[Entity]:
         if isinstance(change, Change):
-            return entities.event(change.body, None)
+            return [entities.event(change.body, None)]
         with Session(self._engine) as session:
             kinds = self._known.read(session.connection())
             place = session.get(PlaceRow, change.sensor)
         at = place.body if place is not None else None
         kind = kinds[change.kind]
-        return entities.observation(kind, change.sensor, change.at_ms, change.values, at)
+        return list(entities.readings(kind, change.sensor, change.at_ms, change.values, at))
 
     def _post(self, one: _Receiver, number: int, body: Mapping[str, Any]) -> None:
         identity = f"{one.about.id}.{number}"
@@ -357,11 +359,6 @@ class Sender:
     def _note(self, identity: str, log_position: int | None = None, **values: Any) -> None:
         with self._engine.begin() as connection:
             subscriptions.keep(connection, identity, log_position, **values)
-
-
-def _observes(one: _Receiver) -> bool:
-    """Whether a subscription is for readings."""
-    return one.notifications is not None and bool(one.notifications.observes)
 
 
 def _differs(one: Subscription, other: Subscription) -> bool:

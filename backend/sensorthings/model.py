@@ -7,7 +7,7 @@ ObservedProperty; what speaks at a place is a Sensor.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,8 +124,9 @@ class City:
         """From when to when a Datastream has Observations; nothing where it has none."""
         at = HistoryValueRow.at_ms
         query = select(func.min(at), func.max(at)).where(HistoryValueRow.series == number)
-        first, last = self._connection.execute(query).one()
-        if first is None:
+        row: Sequence[int | None] = self._connection.execute(query).one()
+        first, last = row
+        if first is None or last is None:
             return {}
         interval = f"{iso(first)}/{iso(last)}"
         return {"phenomenonTime": interval, "resultTime": interval}

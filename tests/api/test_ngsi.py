@@ -94,6 +94,7 @@ def test_an_entity_is_shown_as_it_is_asked_for(client: FlaskClient) -> None:
         "type": "Feature",
         "geometry": POINT,
         "properties": {"type": "NoiseObserved", "level": 64.5, "location": POINT},
+        "@context": ["http://localhost/ngsi-ld/context.jsonld", CORE],
     }
     collection = get(client, "?type=NoiseObserved", Accept="application/geo+json")
     assert collection["type"] == "FeatureCollection"
@@ -153,7 +154,7 @@ def test_pages_are_linked_and_counted(client: FlaskClient) -> None:
         ("?type=A&limit=1001", 400, "BadRequestData"),
         ("?type=A&limit=0", 400, "BadRequestData"),
         ("?type=A&options=xml", 400, "BadRequestData"),
-        ("?type=A&colour=red", 400, "BadRequestData"),
+        ("?type=A&colour=red", 400, "InvalidRequest"),
         ("?type=A&idPattern=(", 400, "BadRequestData"),
     ],
 )

@@ -14,9 +14,9 @@ from citywise.backend.connectors.geometry import around, circle, geojson
 from citywise.backend.connectors.ids import event_id, identifier
 from citywise.backend.connectors.properties import role_of
 from citywise.backend.connectors.times import instant
-from citywise.backend.connectors.units import UnitError, convert, ucum
 from citywise.backend.connectors.values import fitted, number
 from citywise.backend.kinds import Field
+from citywise.backend.kinds.units import UnitError, convert, ucum
 from citywise.backend.times import iso
 
 

@@ -137,7 +137,7 @@ def test_a_subscription_says_which_entities_it_is_for(more: dict[str, Any], fits
         "level": {"type": "Property", "value": 3},
         "location": {"type": "GeoProperty", "value": point},
     }
-    told = Notifications(NAME, body("https://example.org/", "TrafficJam", **more)).of(entity, 7)
+    told = Notifications(NAME, body("https://example.org/", "TrafficJam", **more)).of([entity], 7)
     assert (told is not None) is fits
 
 
@@ -147,7 +147,7 @@ def test_a_notification_has_the_attributes_and_the_format_that_are_asked_for() -
     endpoint = {"uri": "https://example.org/", "accept": "application/ld+json"}
     wanted = body("", "T", notification={**asked, "endpoint": endpoint})
     found = Notifications(NAME, {**wanted, "@base": "https://city.example"})
-    told = found.of(entity, 1)
+    told = found.of([entity], 1)
     assert told is not None
     (shown,) = told["data"]
     assert shown.pop("@context")[0] == "https://city.example/ngsi-ld/context.jsonld"
