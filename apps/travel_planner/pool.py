@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Protocol
 
 import orjson
@@ -95,21 +96,14 @@ class Pool:
 
     def ask(self, question: Mapping[str, Any]) -> Reply:
         """The answer of a process that is free; a dead one is replaced and asked once more."""
-        if self._city is not None and not self._city.is_file():
-            return no_network(self._city)
+        if (city := self._missing_city()) is not None:
+            return no_network(city)
         wait_s = WAIT_S if self._has_answered else START_S
         try:
             worker = self._free.get(timeout=wait_s)
         except queue.Empty:
             return problem("busy", "Busy", f"no planner was free for {wait_s:.0f} s; try again")
-        try:
-            worker, reply = self._asked(worker, question)
-        except BaseException:
-            worker = None
-            raise
-        finally:
-            self._free.put(worker)
-        return reply
+        return self._asked(worker, question)
 
     def warm(self, after_s: float = 0.0) -> None:
         """Start one process in the background after some seconds, and all when somebody is
@@ -124,17 +118,19 @@ class Pool:
         if not self._is_wanted.wait(after_s):
             self.ask({"do": "warm"})
             self._is_wanted.wait()
-        if self._city is not None and not self._city.is_file():
+        if self._missing_city() is not None:
             return
         for worker in self._taken():
             if worker is None:
-                threading.Thread(target=self._start, daemon=True).start()
+                threading.Thread(
+                    target=self._asked, args=(None, {"do": "warm"}), daemon=True
+                ).start()
             else:
                 self._free.put(worker)
 
-    def _start(self) -> None:
-        worker, _reply = self._asked(None, {"do": "warm"})
-        self._free.put(worker)
+    def _missing_city(self) -> Path | None:
+        """The file of the streets, if they are needed and not there."""
+        return self._city if self._city is not None and not self._city.is_file() else None
 
     def close(self) -> None:
         """End the processes that are free."""
@@ -151,7 +147,18 @@ class Pool:
                 free.append(self._free.get_nowait())
         return free
 
-    def _asked(
+    def _asked(self, worker: Worker | None, question: Mapping[str, Any]) -> Reply:
+        """The answer of a process that was taken, which is free again then, whatever happens."""
+        try:
+            worker, reply = self._tried(worker, question)
+        except BaseException:
+            worker = None
+            raise
+        finally:
+            self._free.put(worker)
+        return reply
+
+    def _tried(
         self, worker: Worker | None, question: Mapping[str, Any]
     ) -> tuple[Worker | None, Reply]:
         started = time.monotonic()

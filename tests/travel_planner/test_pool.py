@@ -144,6 +144,24 @@ def test_one_is_started_beforehand_and_the_others_then(settings: Settings) -> No
         planners.close()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_start_beforehand_that_fails_takes_no_place(
+    planners: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[object] = []
+
+    def full(*given: object) -> None:
+        tried.append(given)
+        raise MemoryError
+
+    with monkeypatch.context() as during:
+        during.setattr(pool, "Worker", full)
+        planners.warm(after_s=60.0)
+        planners.soon()
+        soon(lambda: tried and planners._free.queue == [None])
+    assert process(planners)
+
+
 def test_the_first_answer_of_a_process_may_take_as_long_as_its_start(
     planners: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
