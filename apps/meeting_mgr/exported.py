@@ -67,9 +67,9 @@ def _hosted(connection: Connection, boxes: sealing.Boxes, record: MeetingRecord)
         "state": record.state,
         "created": times.iso_or_none(record.created_ms),
         "updated": times.iso_or_none(record.updated_ms),
-        **_told(record.meeting.model_dump(mode="json")),
-        "proposals": [_told(one.model_dump(mode="json")) for one in record.proposals],
-        "people": [_told(one.model_dump(mode="json", include=_CAME)) for one in people],
+        **_exported_value(record.meeting.model_dump(mode="json")),
+        "proposals": [_exported_value(one.model_dump(mode="json")) for one in record.proposals],
+        "people": [_exported_value(one.model_dump(mode="json", include=_CAME)) for one in people],
         "entries": [_entry(entry) for entry in store.entries_of(connection, boxes, record.id)],
     }
 
@@ -80,26 +80,30 @@ _CAME = {"name", "attendee", "joined_ms", "left_ms"}
 def _joined(connection: Connection, boxes: sealing.Boxes, person: Person) -> dict[str, Any]:
     mine = store.entries_of(connection, boxes, person.meeting, person.id)
     entries = [_entry(entry) for entry in mine]
-    return {"role": "participant", **_told(person.model_dump(mode="json")), "entries": entries}
+    return {
+        "role": "participant",
+        **_exported_value(person.model_dump(mode="json")),
+        "entries": entries,
+    }
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
     told = {"at": times.iso_or_none(entry.at_ms), "person": entry.person}
-    return told | _told(entry.body.model_dump(mode="json"))
+    return told | _exported_value(entry.body.model_dump(mode="json"))
 
 
-def _told(body: Mapping[str, Any]) -> dict[str, Any]:
+def _exported_value(body: Mapping[str, Any]) -> dict[str, Any]:
     """A value with its times (`…_ms`) in ISO 8601, and without secrets."""
-    return dict(_shown(name, value) for name, value in body.items() if name not in _SECRET)
+    return dict(_exported_field(name, value) for name, value in body.items() if name not in _SECRET)
 
 
-def _shown(name: str, value: Any) -> tuple[str, Any]:
+def _exported_field(name: str, value: Any) -> tuple[str, Any]:
     if isinstance(value, Mapping):
         if name.endswith("_ms"):
             value = {f"{key}_ms": at for key, at in value.items()}
-        return name.removesuffix("_ms"), _told(value)
+        return name.removesuffix("_ms"), _exported_value(value)
     if isinstance(value, list):
-        return name, [_told(one) if isinstance(one, Mapping) else one for one in value]
+        return name, [_exported_value(one) if isinstance(one, Mapping) else one for one in value]
     return (
         (name.removesuffix("_ms"), times.iso_or_none(value))
         if name.endswith("_ms")

@@ -82,16 +82,16 @@ _ADDRESS = re.compile(r"[^@\s<>\"?#%&,;:\\()\[\]]+@[^@\s<>\"?#%&,;:\\()\[\]]+")
 def _one_line(text: str) -> str:
     if _UNSEEN.search(text):
         raise ValueError(f"found {text!r}, expected one line of text that can be seen")
-    return _seen(text)
+    return _visible_text(text)
 
 
 def _lines(text: str) -> str:
     if _UNSEEN.search(text.replace("\n", "").replace("\t", "")):
         raise ValueError(f"found {text!r}, expected lines of text without control characters")
-    return _seen(text)
+    return _visible_text(text)
 
 
-def _seen(text: str) -> str:
+def _visible_text(text: str) -> str:
     if not is_seen(text):
         raise ValueError(f"found {text!a}, which shows nothing; expected text that can be seen")
     return text

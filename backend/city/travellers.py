@@ -126,10 +126,12 @@ def told(trips: Iterable[Trip], until_ms: int) -> Iterator[tuple[int, Standing]]
     At departure the route, that they drive and where they are; then every minute where they
     are; at the end that there is no trip any more.
     """
-    yield from heapq.merge(*(_told(trip, until_ms) for trip in trips), key=lambda found: found[0])
+    yield from heapq.merge(
+        *(_trip_messages(trip, until_ms) for trip in trips), key=lambda found: found[0]
+    )
 
 
-def _told(trip: Trip, until_ms: int) -> Iterator[tuple[int, Standing]]:
+def _trip_messages(trip: Trip, until_ms: int) -> Iterator[tuple[int, Standing]]:
     def stands(subject: str, body: dict[str, object] | None) -> Standing:
         return Standing(subject, trip.user, body, 0)
 

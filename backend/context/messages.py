@@ -234,10 +234,10 @@ def read(body: Mapping[str, Any]) -> ContextualEventRequest | UserGPSCoordinate 
     try:
         return kind.model_validate(body)
     except ValidationError as error:
-        raise MessageError(*map(_told, error.errors(include_url=False))) from None
+        raise MessageError(*map(_described_fault, error.errors(include_url=False))) from None
 
 
-def _told(found: Any) -> dict[str, str]:
+def _described_fault(found: Any) -> dict[str, str]:
     path = ".".join(map(str, found["loc"])) or "body"
     message = str(found["msg"]).removeprefix("Value error, ")
     said = found["type"] in ("missing", "value_error")

@@ -37,7 +37,7 @@ def import_layer(settings: Settings, file: Path, into: Path | None, name: str) -
             layer = read(kind, content, file.name)
             lines = [f"layer `{name}`: {len(layer.places)} places", *layer.remarks]
         else:
-            lines = list(_taken(engine, kinds, kind, content, file.name))
+            lines = list(_imported(engine, kinds, kind, content, file.name))
     yield from lines
     for path in folder.write(into or settings.city_dir, name, content, text):
         yield f"wrote {path}"
@@ -47,7 +47,7 @@ def import_layer(settings: Settings, file: Path, into: Path | None, name: str) -
         yield "It is used after the next start."
 
 
-def _taken(
+def _imported(
     engine: Engine, kinds: Kinds, kind: PlaceKind, content: bytes, origin: str
 ) -> Iterator[str]:
     layers = kinds.with_kinds(kind).layers

@@ -143,7 +143,7 @@ class _Reading:
             if feature.get("geometry") is None:
                 self._remarks["a feature without geometry is left out"] += 1
                 return None
-            return self._made(number, foreign, feature["geometry"], properties)
+            return self._identified_place(number, foreign, feature["geometry"], properties)
         except _FeatureError as fault:
             self._faults.append(f"feature {number}{told}: {fault}")
             return None
@@ -164,7 +164,7 @@ class _Reading:
             )
         return str(found)
 
-    def _made(
+    def _identified_place(
         self, number: int, foreign: str, geometry: Any, properties: Mapping[str, Any]
     ) -> Place:
         key = identifier(f"{self._kind.place}.{foreign}", "id")
@@ -189,7 +189,7 @@ class _Reading:
         try:
             return Place.model_validate_json(text)
         except ValidationError as error:
-            raise _FeatureError(_said(error)) from None
+            raise _FeatureError(_first_fault(error)) from None
 
     # -- properties -------------------------------------------------------------------
 
@@ -348,7 +348,7 @@ def _expected(field: Field) -> str:
     return kinds.get(field.type, "text of at most 500 characters") + within
 
 
-def _said(error: ValidationError) -> str:
+def _first_fault(error: ValidationError) -> str:
     """The first of what pydantic found, with its path as GeoJSON has it."""
     fault = error.errors(include_url=False)[0]
     path = ""

@@ -46,11 +46,11 @@ def everything(connection: Connection, settings: Settings, user: str) -> dict[st
         "format": FORMAT,
         "exported": iso(wall_ms()),
         "account": _account(connection, user),
-        "two_factor": _shown(vars(two_factor.standing(connection, user))),
-        "identities": [_shown(vars(found)) for found in identities.of(connection, user)],
-        "logins": [_shown(vars(found)) for found in logins.of(connection, user)],
-        "tokens": [_shown(vars(found)) for found in tokens.of(connection, user)],
-        "consents": [_shown(vars(found)) for found in consents.of(connection, user)],
+        "two_factor": _exported_row(vars(two_factor.standing(connection, user))),
+        "identities": [_exported_row(vars(found)) for found in identities.of(connection, user)],
+        "logins": [_exported_row(vars(found)) for found in logins.of(connection, user)],
+        "tokens": [_exported_row(vars(found)) for found in tokens.of(connection, user)],
+        "consents": [_exported_row(vars(found)) for found in consents.of(connection, user)],
         "wishes": _one(connection, select(WishesRow.__table__).where(WishesRow.user == user)),
         "saved_places": saved_places.of(connection, settings, user).model_dump(mode="json")[
             "places"
@@ -120,7 +120,7 @@ def _remembered(connection: Connection, user: str) -> list[dict[str, Any]]:
 
 def _account(connection: Connection, user: str) -> dict[str, Any] | None:
     found = accounts.find(connection, user)
-    return None if found is None else _shown(vars(found))
+    return None if found is None else _exported_row(vars(found))
 
 
 def _history(settings: Settings, user: str) -> Iterator[dict[str, Any]]:
@@ -150,14 +150,14 @@ def _mine(
 
 def _one(connection: Connection, query: Any) -> dict[str, Any] | None:
     row = connection.execute(query).mappings().one_or_none()
-    return None if row is None else _shown(row)
+    return None if row is None else _exported_row(row)
 
 
 def _all(connection: Connection, query: Any) -> list[dict[str, Any]]:
-    return [_shown(row) for row in connection.execute(query).mappings()]
+    return [_exported_row(row) for row in connection.execute(query).mappings()]
 
 
-def _shown(row: Mapping[Any, Any]) -> dict[str, Any]:
+def _exported_row(row: Mapping[Any, Any]) -> dict[str, Any]:
     """A row with its times (`…_ms`) in ISO 8601, and without what lets somebody in."""
     shown: dict[str, Any] = {}
     for name, value in row.items():

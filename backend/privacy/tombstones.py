@@ -77,7 +77,7 @@ def keep_beside(data_dir: Path, backups: Path) -> None:
     known = _backups(data_dir)
     if str(backups) not in known:
         replace(folder / _BACKUPS, "".join(f"{p}\n" for p in [*known, backups]).encode())
-    _put(buried(data_dir), backups)
+    _merge_into(buried(data_dir), backups)
 
 
 def spread(data_dir: Path) -> None:
@@ -85,12 +85,12 @@ def spread(data_dir: Path) -> None:
     found = buried(data_dir)
     for path in _backups(data_dir) if found else ():
         try:
-            _put(found, Path(path))
+            _merge_into(found, Path(path))
         except (OSError, TombstonesError) as error:
             LOG.warning("backups are not told of who was forgotten: %s", error)
 
 
-def _put(found: Mapping[str, int], folder: Path) -> None:
+def _merge_into(found: Mapping[str, int], folder: Path) -> None:
     file = folder / BESIDE
     there = read(file) if file.exists() else None
     both = merged([there or {}, found])

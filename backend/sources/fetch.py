@@ -123,7 +123,7 @@ def fetch(
     except ValueError as error:
         raise FetchError(f"no answer: {error}") from None
     try:
-        body, told = _asked(request, timeout_s, max_bytes, allowed)
+        body, told = _fetched(request, timeout_s, max_bytes, allowed)
     except FetchError as error:
         if error.status == http.client.NOT_MODIFIED:
             return Answer(None, tag)
@@ -148,10 +148,10 @@ def send(
         )
     except ValueError as error:
         raise FetchError(f"no answer: {error}") from None
-    _asked(request, timeout_s, _ANSWER_BYTES, allowed)
+    _fetched(request, timeout_s, _ANSWER_BYTES, allowed)
 
 
-def _asked(
+def _fetched(
     request: urllib.request.Request, timeout_s: float, max_bytes: int, allowed: Collection[str]
 ) -> tuple[bytes, Message]:
     """The body and the headers of an answer that is a success; raises `FetchError`."""

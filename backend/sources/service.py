@@ -83,7 +83,7 @@ class SourcesService:
         """Take up what operators changed, and say how the sources fare."""
         with self._engine.connect() as connection:
             kinds = self._known.read(connection)
-            wanted = self._wanted(connection)
+            wanted = self._wanted_sources(connection)
         if kinds is not self._kinds:
             self._kinds = kinds
             self._layers.know(kinds)
@@ -102,7 +102,7 @@ class SourcesService:
         with self._engine.begin() as connection:
             beat(connection, ROLE, detail)
 
-    def _wanted(self, connection: Connection) -> dict[str, tuple[Source, int]]:
+    def _wanted_sources(self, connection: Connection) -> dict[str, tuple[Source, int]]:
         """The sources that are to run; a name of the settings is theirs."""
         made = made_sources.listed(connection)
         found = {n: (one.source, one.version) for n, one in made.items() if one.is_active}

@@ -73,7 +73,7 @@ class Working:
             ) from None
         self._send = forward
         self._file = folder / f"{source.name}.json"
-        self._relay = Relay(_kept(self._file))
+        self._relay = Relay(_read_state(self._file))
         self._kept = self._relay.state()
         self._tags: dict[str, Tag] = {}
         self._heard: queue.Queue[Message] = queue.Queue(_WAITING)
@@ -283,7 +283,7 @@ def report(source: Source, counts: Mapping[str, int] | None = None, **more: Any)
     return {**unheard(source), **(counts or {}), **more}
 
 
-def _kept(file: Path) -> dict[str, Any]:
+def _read_state(file: Path) -> dict[str, Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         assert all(len(pair) == 2 for pair in found["events"].values())

@@ -107,7 +107,7 @@ class Space:
         around = self._near(self._spots, put, changed)
         things = marked(np.concatenate((put, gone)), len(self._things.slots))
         new, old = self._ledger.replace(changed, things, _rows(route, around))
-        found = [*self._told(new), *self._lost(old)]
+        found = [*self._relations(new), *self._lost(old)]
         self._release(gone)
         return iter(found)
 
@@ -157,7 +157,7 @@ class Space:
                 found.append(relate(run, pairs, self._things, self._positions.progress))
         return Near.joined(found)
 
-    def _told(self, rows: Rows) -> Iterator[tuple[str, str, Relation]]:
+    def _relations(self, rows: Rows) -> Iterator[tuple[str, str, Relation]]:
         columns = [
             _optional(rows.route),
             _optional(rows.ahead),

@@ -50,7 +50,7 @@ def keep(
     chosen = _fair(rows, max(1, bounds.number // 10))
     sized = [row | {"bytes": _size(row)} for row in chosen]
     upsert(connection, DeadLetterRow, sized, keys=["key"], update=update)
-    number, size = _kept(connection)
+    number, size = _kept_letters(connection)
     if number > _SLACK * bounds.number or size > _SLACK * bounds.bytes:
         trim(connection, bounds)
 
@@ -115,7 +115,7 @@ def _size(row: Mapping[str, Any]) -> int:
     return _OVERHEAD + sum(len(row[name]) for name in ("topic", "detail", "payload", "source"))
 
 
-def _kept(connection: Connection) -> tuple[int, int]:
+def _kept_letters(connection: Connection) -> tuple[int, int]:
     query = select(func.count(), func.coalesce(func.sum(DeadLetterRow.bytes), 0))
     number, size = connection.execute(query.select_from(DeadLetterRow)).one()
     return number, int(size)

@@ -177,7 +177,7 @@ def read(program: str, labels: Labels | None = None) -> Statements:
     return Statements(
         tuple(_rule(node, names) for node in rules),
         "".join(f"{n}\n" for n in common),
-        _shown(nodes),
+        _shown_signatures(nodes),
         tuple(n for n in nodes if n.kind == ASTType.Definition),
         "".join(f"{fact}.\n" for fact in facts),
         frozenset(_signatures(atom for n in facts.values() for atom in head_atoms(n))),
@@ -199,7 +199,7 @@ def _fact(node: Node) -> str | None:
         return None
 
 
-def _shown(nodes: Sequence[Node]) -> frozenset[Signature] | None:
+def _shown_signatures(nodes: Sequence[Node]) -> frozenset[Signature] | None:
     found = [n.origin for n in nodes if n.kind == ASTType.ShowSignature]
     if not found:
         return None

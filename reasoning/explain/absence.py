@@ -183,7 +183,7 @@ class Absence:
     def _failure(self, attempt: Attempt, step: Step, below: tuple[TreeNode, ...]) -> TreeNode:
         """The broken literal with the values tried, and what it rests on."""
         tried = [{**attempt.values, **binding} for binding in attempt.bindings]
-        texts = self._told(step, tried)
+        texts = self._describe_attempts(step, tried)
         more = attempt.count - len(texts)
         told = "; ".join(dict.fromkeys(texts))
         told += f"; … ({attempt.count} tried)" if more > 0 else ""
@@ -196,7 +196,7 @@ class Absence:
             values=values, children=below,
         )  # fmt: skip
 
-    def _told(self, step: Step, tried: list[dict[str, Symbol]]) -> list[str]:
+    def _describe_attempts(self, step: Step, tried: list[dict[str, Symbol]]) -> list[str]:
         """For each assignment, what was found instead."""
         write = self._notation
         if len(step.parts) > 1:

@@ -77,7 +77,7 @@ class TimedNotation(Notation):
         self._sees_now = request.sees_now
         self._base, self._write = base, write
         self._per_second = request.ticks_per_second
-        self._comparisons = dict(self._found(request.rules))
+        self._comparisons = dict(self._timed_comparisons(request.rules))
 
     # -- what goes without saying ---------------------------------------------------
 
@@ -136,10 +136,10 @@ class TimedNotation(Notation):
             for clock in clocks:
                 found = _elapsed(node, values, each.time, clock)
                 if found is not None:
-                    return self._told(each, found, values, holds=holds)
+                    return self._describe(each, found, values, holds=holds)
         return ""
 
-    def _told(self, timed: _Timed, found: _Elapsed, values: Bindings, *, holds: bool) -> str:
+    def _describe(self, timed: _Timed, found: _Elapsed, values: Bindings, *, holds: bool) -> str:
         atom = evaluate(timed.atom, {**values, **_unknown(timed.atom, values)})
         predicate = signature_of(atom)
         assert predicate is not None
@@ -176,7 +176,7 @@ class TimedNotation(Notation):
 
     # -- comparisons ----------------------------------------------------------------
 
-    def _found(
+    def _timed_comparisons(
         self, rules: str
     ) -> Iterator[tuple[tuple[int, int], tuple[tuple[_Timed, ...], tuple[str, ...]]]]:
         """The comparisons of rules that look at times, by their place."""

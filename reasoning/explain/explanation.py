@@ -138,7 +138,7 @@ class Explainer:
         if atom in self._model:
             return "why", self._why(atom)
         if atom in answer.terms:
-            return "why", self._shown(atom)
+            return "why", self._explain_shown(atom)
         return "why not", self._absence.tree(atom)
 
     @cached_property
@@ -242,7 +242,7 @@ class Explainer:
             depth=self._depth if depth is None else depth,
         )  # fmt: skip
 
-    def _shown(self, term: Symbol) -> TreeNode:
+    def _explain_shown(self, term: Symbol) -> TreeNode:
         derived = self._derive(rule for rule in self._rules if rule.kind == "shown")
         instances = derived.recording.instances
         found = [i for i in instances if i.rule.kind == "shown" and i.head == term]

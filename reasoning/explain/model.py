@@ -105,7 +105,7 @@ class Solver:
         texts = set(shown.atoms)
         fixed = [
             (a.symbol, str(a.symbol) in texts)
-            for predicate in self._shown()
+            for predicate in self._shown_predicates()
             for a in self._control.symbolic_atoms.by_signature(
                 predicate.name.removeprefix("-"), predicate.arity, predicate.name[0] != "-"
             )
@@ -128,7 +128,7 @@ class Solver:
                     break
         return best
 
-    def _shown(self) -> Iterable[Signature]:
+    def _shown_predicates(self) -> Iterable[Signature]:
         request = self._request
         return sorted(request.shows or request.derived - request.inputs - self._supplied)
 

@@ -77,13 +77,13 @@ class Prefixes:
 
     def attempts(self, atom: Symbol) -> Iterator[Attempt]:
         """One attempt for each head that unifies with `atom`."""
-        return self._tried(lambda head, *found: unify(head, atom, *found))
+        return self._attempts(lambda head, *found: unify(head, atom, *found))
 
     def attempts_like(self, pattern: AST) -> Iterator[Attempt]:
         """One attempt for each head that may be an instance of a term with variables."""
-        return self._tried(lambda head, *found: _may_be(head, pattern, *found))
+        return self._attempts(lambda head, *found: _may_be(head, pattern, *found))
 
-    def _tried(self, fits: _Fits) -> Iterator[Attempt]:
+    def _attempts(self, fits: _Fits) -> Iterator[Attempt]:
         for rule in self._rules:
             for number, head in enumerate(rule.heads):
                 if rule.kind == "shown" or head.atom is None:
@@ -148,13 +148,19 @@ class Prefixes:
             if self._explodes(chain, step):
                 why = f"`{step.text}` would meet {chain.count} assignments, too many to try"
                 return Attempt(
-                    rule, head, values, tuple(steps[:number]), None, *chain.tried(self._most), why
+                    rule,
+                    head,
+                    values,
+                    tuple(steps[:number]),
+                    None,
+                    *chain.first_assignments(self._most),
+                    why,
                 )
-            before = chain.tried(self._most)
+            before = chain.first_assignments(self._most)
             chain.extend(step)
             if not chain.count:
                 return Attempt(rule, head, values, tuple(steps[:number]), step, *before)
-        return Attempt(rule, head, values, tuple(steps), None, *chain.tried(self._most))
+        return Attempt(rule, head, values, tuple(steps), None, *chain.first_assignments(self._most))
 
     def _explodes(self, chain: _Chain, step: Step) -> bool:
         """Whether a literal that shares nothing with those before it has too many matches."""
@@ -215,7 +221,7 @@ class _Chain:
         self._control.ground([(part, [])])
         self.count = sum(1 for _atom in self._atoms())
 
-    def tried(self, most: int) -> tuple[tuple[dict[str, Symbol], ...], int]:
+    def first_assignments(self, most: int) -> tuple[tuple[dict[str, Symbol], ...], int]:
         """The first assignments, and how many there are."""
         first = [atom.symbol.arguments for atom in islice(self._atoms(), most)]
         return tuple(dict(zip(self.variables, a, strict=True)) for a in first), self.count

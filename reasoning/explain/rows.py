@@ -101,7 +101,7 @@ class Trees:
     def _fact(self, fact: Fact, mask: int, depth: int) -> TreeNode:
         because = self._found.because(fact, mask)
         if because is None:
-            return self._given(fact, mask)
+            return self._given_fact(fact, mask)
         edge, by = because
         text = self._notation.atom(fact)
         if (fact, mask) in self._seen:
@@ -131,13 +131,13 @@ class Trees:
             else:
                 yield self._fact(fact, mask, depth)
 
-    def _given(self, fact: Fact, mask: int) -> TreeNode:
+    def _given_fact(self, fact: Fact, mask: int) -> TreeNode:
         text = self._notation.atom(fact)
         if not mask:
             return TreeNode("given", f"{text}  {self._notation.self_evident}", atom=text)
-        return self._told(self._found.of(mask)[0], text)
+        return self._given_by(self._found.of(mask)[0], text)
 
-    def _told(self, instance: GivenFact, text: str) -> TreeNode:
+    def _given_by(self, instance: GivenFact, text: str) -> TreeNode:
         """A fact that is given, and by what."""
         valid = self._valid(instance.since, instance.last)
         if instance.stated:
@@ -226,11 +226,11 @@ class Unentailed:
             bound = self._model.headed(clause, fact)
             if bound is None:
                 continue
-            attempt = self._tried(clause, bound)
+            attempt = self._attempt(clause, bound)
             if not clause.inferred or self._is_near(clause, attempt, asked):
                 said = "" if clause.text in self._said else f": {clause.text.text}"
                 self._said.add(clause.text)
-                children = tuple(self._told(attempt, levels, asked))
+                children = tuple(self._describe_attempt(attempt, levels, asked))
                 yield TreeNode(
                     "rule", clause.name + said, rule=clause.text, count=len(attempt.bindings),
                     children=children,
@@ -246,7 +246,7 @@ class Unentailed:
             return True
         return any(self._model.premise(broken, one) not in asked for one in attempt.bindings)
 
-    def _tried(self, clause: Clause, bound: Bound) -> _Attempt:
+    def _attempt(self, clause: Clause, bound: Bound) -> _Attempt:
         """How far the body of a clause holds."""
         held: list[Literal] = []
         bindings = [bound]
@@ -264,7 +264,9 @@ class Unentailed:
             bindings = new
         return _Attempt(bound, held, None, bindings)
 
-    def _told(self, attempt: _Attempt, levels: int, asked: frozenset[Fact]) -> Iterator[TreeNode]:
+    def _describe_attempt(
+        self, attempt: _Attempt, levels: int, asked: frozenset[Fact]
+    ) -> Iterator[TreeNode]:
         """What of a body holds, and what breaks."""
         if attempt.held:
             held = (self._notation.literal(each, attempt.bound) for each in attempt.held)
@@ -304,7 +306,7 @@ class Unentailed:
             given = valued_all((one for _own, one in row), tried[0])
             bound = unified(tuple(own for own, _one in row), given, {})
             if bound is not None:
-                children += self._told(self._tried(clause, bound), levels, asked)
+                children += self._describe_attempt(self._attempt(clause, bound), levels, asked)
         text = "none of the alternatives holds"
         return TreeNode("fails", text, literal=text, count=len(tried), children=tuple(children))
 

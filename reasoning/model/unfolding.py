@@ -294,13 +294,13 @@ class _Demand:
             return frozenset()
         self._seen.add((relation, place))
         found: set[_Column] = set()
-        for columns in self._asked(relation, place):
+        for columns in self._asked_columns(relation, place):
             if columns is None:
                 return None
             found.update(columns)
         return frozenset(found)
 
-    def _asked(self, relation: str, place: int) -> Iterator[Collection[_Column] | None]:
+    def _asked_columns(self, relation: str, place: int) -> Iterator[Collection[_Column] | None]:
         """What each that looks at the relation asks for."""
         for rule in self._program.rules:
             for at, literal in rule.looks.items():

@@ -72,12 +72,12 @@ class _Terms:
         self._terms: dict[Node, Term] = {}
 
     def triple(self, row: tuple[Node, Node, Node]) -> Triple:
-        subject, predicate, value = (self._known(node) for node in row)
+        subject, predicate, value = (self._cached_term(node) for node in row)
         if isinstance(subject, Literal) or not isinstance(predicate, Iri):
             raise UnreadableError(f"{row[0]} {row[1]} {row[2]} is no RDF triple")
         return Triple(subject, predicate, value)
 
-    def _known(self, node: Node) -> Term:
+    def _cached_term(self, node: Node) -> Term:
         if isinstance(node, rdflib.Literal):  # equal ones may differ in their lexical form
             return _literal(node)
         if node not in self._terms:

@@ -125,7 +125,7 @@ class RecordedExplainer:
         self._start = run.first
         sought = Sought(run.parse_time("--at", at), evaluation)
         self._seek(sought)
-        self._seen = self._found(sought)
+        self._seen = self._seen_evaluation(sought)
         self.evaluation = self._seen.evaluation
         self.evaluations = sought.count
         """How many evaluations there are at its time."""
@@ -176,7 +176,7 @@ class RecordedExplainer:
                 if evaluation.answer_sets:
                     answered = evaluation.time
 
-    def _found(self, sought: Sought) -> SeenEvaluation:
+    def _seen_evaluation(self, sought: Sought) -> SeenEvaluation:
         if not sought.count:
             times = " and ".join(str(self._run.format_time(time)) for time in sought.near)
             near_by = f"; near by are those at {times}" if times else ""

@@ -232,7 +232,7 @@ class Memory:
     def _visible(self, answered: Answered) -> Answered:
         answers, added, removed = answered
         return Answered(
-            tuple(map(_shown, answers)),
+            tuple(map(_shown_answer, answers)),
             added if added is None else _without(added),
             removed if removed is None else _without(removed),
         )
@@ -277,7 +277,7 @@ def _watched(request: Request) -> Iterator[tuple[str, _Watched]]:
         yield watcher.name, _Watched(each, since_name, last_name, request.last.get(each))
 
 
-def _shown(answer: AnswerSet) -> AnswerSet:
+def _shown_answer(answer: AnswerSet) -> AnswerSet:
     if isinstance(answer, AnswerView):
         # Put together when it is asked for, as before.
         return AnswerView(Version(lambda: Sorted(_without(answer.atoms))))

@@ -288,7 +288,7 @@ class Revising:
         last = self._carried()
         known, place = last, 0  # what the old evaluations up to `place` left
         before = low - 1
-        for done in self._made(low, upto):
+        for done in self._evaluated_between(low, upto):
             if reach < done.time and before < done.time:
                 place = bisect_left(old, done.time, key=_time)
                 known = old[place - 1].carried if place else self._left
@@ -305,7 +305,7 @@ class Revising:
 
     def _go_on(self, low: int, upto: int) -> None:
         if upto >= low:
-            for done in self._made(low, upto):
+            for done in self._evaluated_between(low, upto):
                 self._add(done)
 
     def _add(self, done: Done) -> None:
@@ -316,7 +316,7 @@ class Revising:
         self._left = self._done[-1].carried if self._done else None
         return self._left
 
-    def _made(self, low: int, upto: int) -> Iterator[Done]:
+    def _evaluated_between(self, low: int, upto: int) -> Iterator[Done]:
         if self._driver is None:
             self._driver = self.course.driver(low, self.items, self._done)
         driver, course = self._driver, self.course
@@ -324,12 +324,12 @@ class Revising:
         # Without an item the start's time has not come yet.
         pushed = driver.take(items) if items else ()
         for evaluation in chain(pushed, _later(driver, upto)):
-            known = self._known(evaluation)
+            known = self._known_changes(evaluation)
             self._made_last = alone = course.alone(evaluation)
             yield Done(alone, course.carried(driver, evaluation), known)
         self._note(driver)
 
-    def _known(self, evaluation: Evaluation) -> Changes | None:
+    def _known_changes(self, evaluation: Evaluation) -> Changes | None:
         """What came and went with an evaluation, if its driver has made the one before, and that
         is still what it was."""
         before, last = self._done[-1].evaluation if self._done else None, self._made_last

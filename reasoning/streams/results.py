@@ -133,7 +133,7 @@ class OutputStream:
         Raises `AmbiguousError` for an evaluation with several answer sets. One without any
         gives nothing; one that failed is left out, as if it had not been due.
         """
-        yield from self._items((e.time, self._shown(e)) for e in _answered(evaluations))
+        yield from self._items((e.time, self._shown_atoms(e)) for e in _answered(evaluations))
 
     def istream(self, evaluations: Iterable[Evaluation]) -> Iterator[Item]:
         """The atoms that the evaluation before did not show. Raises as `rstream`."""
@@ -145,7 +145,7 @@ class OutputStream:
         deltas = Deltas(self._ambiguous)
         yield from self._items((e.time, deltas.of(e)[1]) for e in _answered(evaluations))
 
-    def _shown(self, evaluation: Evaluation) -> tuple[str, ...]:
+    def _shown_atoms(self, evaluation: Evaluation) -> tuple[str, ...]:
         answers = evaluation.answer_sets
         if len(answers) > 1:
             raise self._ambiguous(evaluation)

@@ -332,7 +332,7 @@ class Contents:
         self._as_rows = as_rows
         """Whether who is told of changes would rather have rows than texts."""
         self._streams = {iri: index for index, iri in enumerate(self.buffers)}
-        self._version: Version[Held] = Version(lambda: tuple(self._held()))
+        self._version: Version[Held] = Version(lambda: tuple(self._held_items()))
         self._items = 0
         self._atoms = 0
         self._base: int | None = None
@@ -385,8 +385,8 @@ class Contents:
 
     def restored(self) -> None:
         """What the windows hold is not what ticks said."""
-        self._items = _counted(self._held())
-        self._version = Version(lambda: tuple(self._held()))
+        self._items = _counted(self._held_items())
+        self._version = Version(lambda: tuple(self._held_items()))
         self._base = None
 
     def change(self, now: int, base: int, given: Given) -> WindowChange:
@@ -420,7 +420,7 @@ class Contents:
 
     def text(self, base: int) -> str:
         """The facts of the windows, one `atom.` a line."""
-        return "".join([self._text_of(held, base) for held in self._held()])
+        return "".join([self._text_of(held, base) for held in self._held_items()])
 
     def encoded(self, item: Item, base: int) -> tuple[str, ...]:
         """The atoms of an item, its time counted from `base`."""
@@ -432,11 +432,11 @@ class Contents:
                 self.refused[each.position] = (each, str(error))
         return found
 
-    def _held(self) -> Iterator[Held]:
+    def _held_items(self) -> Iterator[Held]:
         for buffer in self.buffers.values():
             yield from buffer.content()
 
-    def _told(self, held: Held, base: int) -> Told:
+    def _encoded(self, held: Held, base: int) -> Told:
         told = held.told
         # Kept with the item: the next windows that hold it, and the solver beside the incremental
         # engine, find the text made.
@@ -446,14 +446,14 @@ class Contents:
         return told
 
     def _text_of(self, held: Held, base: int) -> str:
-        told = self._told(held, base)
+        told = self._encoded(held, base)
         if told.text is None:
             told = held.told = told._replace(text=_text(told.atoms))
         return told.text or ""
 
     def _begin(self, base: int) -> None:
         self._base = base
-        self._atoms = sum(len(self._told(held, base).atoms) for held in self._held())
+        self._atoms = sum(len(self._encoded(held, base).atoms) for held in self._held_items())
 
     def _tell(self, entered: dict[int | None, Atoms], left: list[str], base: int) -> None:
         """Add what ticks did to what entered and left; a time window says when it leaves."""
@@ -498,7 +498,7 @@ class Contents:
                     rows[relation].append(row)
                 held.size = len(found)
             else:
-                atoms.texts += self._told(held, base).atoms
+                atoms.texts += self._encoded(held, base).atoms
             number += held.size
         return number
 

@@ -211,7 +211,7 @@ def test_an_evaluation_looks_at_what_changed_only(monkeypatch: pytest.MonkeyPatc
     def looked(_contents: Contents) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(Contents, "_held", looked)
+    monkeypatch.setattr(Contents, "_held_items", looked)
     found = list(reasoner.push(stream[100:]))
     assert [(e.added, e.removed) for e in found] == [
         ((f"in({t})",), (f"in({t - 91})",)) for t in range(99, 199)

@@ -74,7 +74,7 @@ def create_meeting() -> Response:
     with working() as work:
         _refuse_more(work, identity.own_id())
         record = work.write(editing.create(identity.own_id(), body.changes(), work.now_ms))
-        answer = _shown(work, record.id, 201)
+        answer = _host_view(work, record.id, 201)
     answer.headers["Location"] = f"/api/v1/meetings/{record.id}"
     return answer
 
@@ -85,7 +85,7 @@ def show_meeting(meeting_id: str) -> Response:
     """A meeting as its host sees it."""
     parameters.only()
     with reading() as work:
-        return _shown(work, meeting_id)
+        return _host_view(work, meeting_id)
 
 
 @blueprint.patch("/meetings/<meeting_id>")
@@ -103,7 +103,7 @@ def change_meeting(meeting_id: str) -> Response:
             record = work.write(running.restore(record, work.now_ms))
         if (changes := body.changes()).model_fields_set:
             _write(work, record, editing.edit(record, changes, work.now_ms))
-        answer = _shown(work, meeting_id)
+        answer = _host_view(work, meeting_id)
     state().tell_broker()
     return answer
 
@@ -120,7 +120,7 @@ def cancel_meeting(meeting_id: str) -> Response:
             answer = Response(status=204)
         else:
             _write(work, record, running.cancel(record, work.now_ms, work.people(record)))
-            answer = _shown(work, meeting_id)
+            answer = _host_view(work, meeting_id)
     state().tell_broker()
     return answer
 
@@ -134,7 +134,7 @@ def act(meeting_id: str) -> Response:
     with working() as work:
         record = work.hosted(meeting_id)
         _write(work, record, _step(work, record, body))
-        answer = _shown(work, meeting_id)
+        answer = _host_view(work, meeting_id)
     if body.do in ("start", "end", "remove"):
         state().tell_broker()
     return answer
@@ -190,7 +190,7 @@ def _changed(meeting_id: str, step: Callable[[Work, MeetingRecord], Step]) -> Re
     with working() as work:
         record = work.hosted(meeting_id)
         _write(work, record, step(work, record))
-        return _shown(work, meeting_id)
+        return _host_view(work, meeting_id)
 
 
 def _write(work: Work, record: MeetingRecord, step: Step) -> None:
@@ -250,7 +250,7 @@ def _step(work: Work, record: MeetingRecord, body: Action) -> Step:
             return taking_part.ask(record, person, asked, now_ms)
 
 
-def _shown(work: Work, meeting_id: str, status: int = 200) -> Response:
+def _host_view(work: Work, meeting_id: str, status: int = 200) -> Response:
     record = work.hosted(meeting_id)
     people = work.people(record)
     return as_json(Showing.of_request().host(record, people, work.now_ms), status)

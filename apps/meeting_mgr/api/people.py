@@ -67,7 +67,7 @@ def join(meeting_id: str) -> Response:
         )
         secret = store.join(work.connection, work.boxes, step)
         (person,) = step.people
-        answer = _shown(work, Seat(step.record, person), 201)
+        answer = _participant_view(work, Seat(step.record, person), 201)
     rights.remember(answer, person, secret)
     state().tell_broker()
     return answer
@@ -79,7 +79,7 @@ def show_own(meeting_id: str) -> Response:
     """The meeting as who takes part sees it."""
     parameters.only()
     with reading() as work:
-        return _shown(work, work.seat(meeting_id))
+        return _participant_view(work, work.seat(meeting_id))
 
 
 @blueprint.put("/meetings/<meeting_id>/people/me")
@@ -136,7 +136,7 @@ def share(meeting_id: str) -> Response:
 def tell(meeting_id: str) -> Response:
     """Hand what one's sensors measure to the reasoner: it is kept nowhere."""
     parameters.only()
-    told = _told()
+    told = _checked_reading()
     with reading() as work:
         seat = work.seat(meeting_id)
         consent.require_open(seat.record)
@@ -175,10 +175,10 @@ def _changed(meeting_id: str, step: Callable[[Work, Seat], Step]) -> Response:
     """Make a step for who asks, and show them the meeting after it."""
     with seated(meeting_id) as (work, seat):
         work.write(step(work, seat))
-        return _shown(work, work.seat(meeting_id))
+        return _participant_view(work, work.seat(meeting_id))
 
 
-def _shown(work: Work, seat: Seat, status: int = 200) -> Response:
+def _participant_view(work: Work, seat: Seat, status: int = 200) -> Response:
     people = work.people(seat.record)
     view = Showing.of_request().participant(seat.record, people, seat.person, work.now_ms)
     return as_json(view, status)
@@ -191,7 +191,7 @@ def _refuse_crowd(there: Sequence[Person]) -> None:
         raise MeetingError("full", detail)
 
 
-def _told() -> bytes:
+def _checked_reading() -> bytes:
     """The reading that was sent, as it was sent."""
     parameters.json_object()
     told = request.get_data()

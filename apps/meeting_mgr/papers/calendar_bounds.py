@@ -85,7 +85,7 @@ class _Part:
             self._refuse(len(rest), MOST_RULE_BYTES, "bytes in a rule (RRULE)")
             if self._kind in _ZONE_PARTS and b"FREQ=YEARLY" not in rest.upper():
                 raise CalendarError(
-                    f"{self} of a time zone has a rule{_shown(rest)}; understood there is "
+                    f"{self} of a time zone has a rule{_excerpt(rest)}; understood there is "
                     "FREQ=YEARLY: name a time zone of the world instead"
                 )
         elif name in {b"RDATE", b"EXDATE"}:
@@ -100,8 +100,8 @@ class _Part:
 
     def __str__(self) -> str:
         kind = "event" if self._kind == b"VEVENT" else self._kind.decode(errors="replace")[:40]
-        return f"the {kind} {_shown(self._begin) or 'without a begin'}"
+        return f"the {kind} {_excerpt(self._begin) or 'without a begin'}"
 
 
-def _shown(text: bytes) -> str:
+def _excerpt(text: bytes) -> str:
     return text.decode(errors="replace")[:60]

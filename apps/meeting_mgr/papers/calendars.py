@@ -67,7 +67,7 @@ def _spans(calendars: Iterable[Calendar], asked: Span) -> Iterator[Span]:
         for event in calendar.events:
             yield from _read(event, partial(_of_event, moved=moved, asked=asked, steps=steps))
         for free_busy in calendar.walk("VFREEBUSY"):
-            yield from _read(free_busy, _told)
+            yield from _read(free_busy, _busy_spans)
 
 
 def _read(part: Part, what: Callable[[Part], Iterable[Found]]) -> list[Found]:
@@ -147,7 +147,7 @@ def _moved(event: Event) -> Iterator[tuple[str, int]]:
         yield str(event.get("UID")), times.to_ms(naive(instead.dt, zone).replace(tzinfo=zone))
 
 
-def _told(free_busy: Component) -> Iterator[Span]:
+def _busy_spans(free_busy: Component) -> Iterator[Span]:
     """The busy times that somebody's server tells."""
     told = free_busy.get("FREEBUSY", [])
     for period in told if isinstance(told, list) else [told]:

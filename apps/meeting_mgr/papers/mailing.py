@@ -93,7 +93,7 @@ def _connected(settings: Meetings) -> Iterator[smtplib.SMTP]:
             yield server
     except smtplib.SMTPAuthenticationError as error:
         raise MailError(
-            f"{where} does not know us ({_said(error)}); check meetings.smtp_username and "
+            f"{where} does not know us ({_server_words(error)}); check meetings.smtp_username and "
             "meetings.smtp_password"
         ) from error
     except smtplib.SMTPNotSupportedError as error:
@@ -107,7 +107,7 @@ def _connected(settings: Meetings) -> Iterator[smtplib.SMTP]:
         ) from error
     except (smtplib.SMTPException, OSError) as error:
         raise MailError(
-            f"{where} cannot be used ({_said(error)}); check meetings.smtp_host and "
+            f"{where} cannot be used ({_server_words(error)}); check meetings.smtp_host and "
             "meetings.smtp_port, or try again later"
         ) from error
 
@@ -133,11 +133,11 @@ def _sent(server: smtplib.SMTP, mail: EmailMessage, letter: Letter) -> Sent:
         server.send_message(mail)
     except (smtplib.SMTPException, OSError, UnicodeEncodeError) as error:
         # Also where the connection breaks: what was sent before is not to be sent again.
-        return Sent(letter.to, _said(error))
+        return Sent(letter.to, _server_words(error))
     return Sent(letter.to)
 
 
-def _said(error: Exception) -> str:
+def _server_words(error: Exception) -> str:
     """What the server said, in its words."""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         code, text = next(iter(error.recipients.values()))

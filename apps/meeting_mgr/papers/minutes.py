@@ -182,7 +182,7 @@ def _part(
     attendee, unknown = meeting.attendee(person.attendee), Ableness("unknown")
     shortest_ms = max(meeting.rules.dwell_s * 1000, SHORTEST_MS)
     abilities = {
-        name: _known(_spans(_abilities(mine, name), unknown, from_ms, until_ms), shortest_ms)
+        name: _known_spans(_spans(_abilities(mine, name), unknown, from_ms, until_ms), shortest_ms)
         for name in CAPABILITIES
     }
     places = _spans(_places(mine), "unknown", from_ms, until_ms)
@@ -190,7 +190,7 @@ def _part(
     return Part(person.name, required, from_ms, until_ms, abilities, places)
 
 
-def _known(spans: Sequence[Span[Ableness]], shortest_ms: int) -> Sequence[Span[Ableness]]:
+def _known_spans(spans: Sequence[Span[Ableness]], shortest_ms: int) -> Sequence[Span[Ableness]]:
     """Spans without the moments at the beginning in which nothing was known yet."""
     for n, span in enumerate(spans):
         if span.told.state != "unknown" or span.until_ms - span.from_ms >= shortest_ms:

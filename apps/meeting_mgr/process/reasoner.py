@@ -244,12 +244,12 @@ class Reasoner:
         if found is not None:
             try:
                 with self._guarded(found.meeting):
-                    self._put(found, now_ms)
+                    self._propose(found, now_ms)
             except PASSING:
                 self._suggester.want([found.meeting])
                 raise
 
-    def _put(self, found: Suggested, now_ms: int) -> None:
+    def _propose(self, found: Suggested, now_ms: int) -> None:
         """Before the host; or aside, where the meeting is another now."""
         with self._engine.begin() as connection:
             outbox.begin(connection)

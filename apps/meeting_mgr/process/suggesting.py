@@ -44,7 +44,7 @@ class Suggester:
 
     def step(self, lives: Mapping[str, Live], now_s: float, now_ms: int) -> Suggested | None:
         """What has been found, if anything, and on with the next; `now_s` by a monotonic clock."""
-        found = self._found(now_s)
+        found = self._suggestion(now_s)
         if self._thinking is None and now_s >= self._free_at:
             self._began_at = now_s
             self._think(lives, now_s, now_ms)
@@ -54,7 +54,7 @@ class Suggester:
         """End the thread, without waiting for what it thinks of."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _found(self, now_s: float) -> Suggested | None:
+    def _suggestion(self, now_s: float) -> Suggested | None:
         if self._thinking is None or not self._thinking[1].done():
             return None
         (record, future), self._thinking = self._thinking, None

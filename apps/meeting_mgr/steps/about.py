@@ -37,11 +37,11 @@ def news(before: PersonState, after: PersonState) -> list[Body]:
     changed = [
         AbilityChanged(capability=name, state=one.state, because=one.because)
         for name, one in after.abilities.items()
-        if _told(before.abilities.get(name)) != _told(one)
+        if _state_of(before.abilities.get(name)) != _state_of(one)
     ]
     moved = [PresenceChanged(presence=after.presence)] if has_moved(before, after) else []
     return [*changed, *moved]
 
 
-def _told(ability: AbilityState | None) -> tuple[object, ...] | None:
+def _state_of(ability: AbilityState | None) -> tuple[object, ...] | None:
     return None if ability is None else (ability.state, ability.because)

@@ -35,7 +35,7 @@ def accept(
     Raises `MeetingError`: `unknown-proposal`, `answered`, `unknown-option`, or `outdated` where
     the agenda has other items than the proposal is about, or the time it names has passed.
     """
-    proposal = _found(record, number, "open")
+    proposal = _open_proposal(record, number, "open")
     if not 0 <= option < len(proposal.options):
         detail = (
             f"Proposal {number} has the options 0 to {len(proposal.options) - 1}, not {option}."
@@ -60,7 +60,7 @@ def accept(
 
 def decline(record: MeetingRecord, number: int, now_ms: int) -> Step:
     """Say no to an open proposal (`declined`)."""
-    return _answered(record, _found(record, number, "open"), "declined", now_ms)
+    return _answered(record, _open_proposal(record, number, "open"), "declined", now_ms)
 
 
 def undo(record: MeetingRecord, number: int, now_ms: int) -> Step:
@@ -69,7 +69,7 @@ def undo(record: MeetingRecord, number: int, now_ms: int) -> Step:
 
     Raises `MeetingError` `changed-since` where something else has changed them meanwhile.
     """
-    proposal = _found(record, number, "accepted", "declined")
+    proposal = _open_proposal(record, number, "accepted", "declined")
     if proposal.answer == "declined":
         return _reopen(record, proposal, now_ms)
     before, state = _before(record.meeting, proposal)
@@ -120,7 +120,7 @@ def _step(
     return Step(changed, change, entries=(Entry(now_ms, ProposalChanged.of(answered)), *items))
 
 
-def _found(record: MeetingRecord, number: int, *answers: str) -> Proposal:
+def _open_proposal(record: MeetingRecord, number: int, *answers: str) -> Proposal:
     for one in record.proposals:
         if one.number == number and one.answer in answers:
             return one

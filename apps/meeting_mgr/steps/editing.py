@@ -45,7 +45,7 @@ def create(user: str, changes: Changes, now_ms: int) -> Step:
             field = name.removesuffix("_ms")
             raise FaultError("missing", field, f"{field}: missing; a meeting needs one")
     empty = Meeting(title="-", room=Room(name="-"), starts_ms=0, ends_ms=1)
-    meeting = _checked(empty.model_copy(update=_given(empty, changes)))
+    meeting = _checked(empty.model_copy(update=_changed_fields(empty, changes)))
     record = MeetingRecord(
         new_meeting_id(), user, "planned", 1, meeting, (), random_text(), now_ms, now_ms
     )
@@ -56,7 +56,7 @@ def edit(record: MeetingRecord, changes: Changes, now_ms: int) -> Step:
     """The meeting with changes (`edited`, or `shown` where abilities are shown to all from now
     on); ids stay whose they are. Raises `FaultError`, or `MeetingError` where something has
     happened already that would be changed."""
-    given = _given(record.meeting, changes)
+    given = _changed_fields(record.meeting, changes)
     if record.state == "ended" and given.keys() - _AFTERWARDS:
         detail = "The meeting is over; only its title and webhook can be changed."
         raise MeetingError("wrong-state", detail)
@@ -72,7 +72,7 @@ def _are_shown(before: Meeting, after: Meeting) -> bool:
     return after.rules.show_abilities_to_all and not before.rules.show_abilities_to_all
 
 
-def _given(meeting: Meeting, changes: Changes) -> dict[str, Any]:
+def _changed_fields(meeting: Meeting, changes: Changes) -> dict[str, Any]:
     """The fields of a meeting that are to be others, as they are to be."""
     given = {name: getattr(changes, name) for name in changes.model_fields_set}
     given = {name: value for name, value in given.items() if value is not None or name == "hook"}

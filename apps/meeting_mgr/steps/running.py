@@ -41,7 +41,7 @@ def next_item(record: MeetingRecord, now_ms: int, seen: str | None = None) -> St
         raise MeetingError("stale", f"item: found {seen!r}, but the meeting is at {at} by now.")
     if now is None and following is None:
         raise MeetingError("no-item", "There is no item left on the agenda.")
-    changed = [_done(now, now_ms)] if now else []
+    changed = [_ended_item(now, now_ms)] if now else []
     changed += [_current(following, now_ms)] if following else []
     return _step(record, "item", now_ms, _with(record.meeting.agenda, *changed))
 
@@ -59,7 +59,7 @@ def go_to(record: MeetingRecord, item: str, now_ms: int) -> Step:
     is_back = wanted.state == "done"
     changed = [_current(wanted, now_ms)]
     if now is not None:
-        changed.append(_open(now) if is_back else _done(now, now_ms))
+        changed.append(_open(now) if is_back else _ended_item(now, now_ms))
     return _step(record, "item", now_ms, _with(record.meeting.agenda, *changed))
 
 
@@ -84,7 +84,7 @@ def end(record: MeetingRecord, now_ms: int, people: Iterable[Person] = ()) -> St
     now = record.meeting.current()
     agenda = record.meeting.agenda
     if now is not None:
-        agenda = _with(agenda, _done(now, now_ms))
+        agenda = _with(agenda, _ended_item(now, now_ms))
     step = _step(record, "ended", now_ms, agenda, "ended")
     return step._replace(people=_quieted(people))
 
@@ -171,7 +171,7 @@ def _current(item: Item, now_ms: int) -> Item:
     return item.model_copy(update=now)
 
 
-def _done(item: Item, now_ms: int) -> Item:
+def _ended_item(item: Item, now_ms: int) -> Item:
     return item.model_copy(update={"state": "done", "ended_ms": now_ms})
 
 

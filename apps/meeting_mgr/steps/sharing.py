@@ -119,7 +119,7 @@ def without(state: PersonState, less: Collection[Sensor], now_ms: int) -> Person
 def _hidden(
     name: Capability, ability: AbilityState, less: Collection[Sensor], now_ms: int
 ) -> AbilityState:
-    state, because = _told(name, ability.state, ability.because, less)
+    state, because = _disclosed(name, ability.state, ability.because, less)
     since_ms = ability.since_ms if state == ability.state else now_ms
     return AbilityState(state=state, since_ms=since_ms, because=because)
 
@@ -152,11 +152,11 @@ def remaining(entries: Iterable[Entry], less: Collection[Sensor]) -> list[Entry]
 
 
 def _stripped(body: AbilityChanged, less: Collection[Sensor]) -> AbilityChanged:
-    state, because = _told(body.capability, body.state, body.because, less)
+    state, because = _disclosed(body.capability, body.state, body.because, less)
     return body.model_copy(update={"state": state, "because": because})
 
 
-def _told(
+def _disclosed(
     name: Capability, state: Ability, because: tuple[Reason, ...], less: Collection[Sensor]
 ) -> tuple[Ability, tuple[Reason, ...]]:
     """What may be said of an ability without some sensors: that it is on, or unknown since all

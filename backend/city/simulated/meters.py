@@ -87,10 +87,10 @@ def _sensor(kind: str, spot: int) -> str:
 def _fields(seed: int, today: date, kind: Kind, spot: int) -> dict[str, list[Value]]:
     key = [seed, today.toordinal(), spot, *kind.kind.encode()]
     random = np.random.Generator(np.random.PCG64(key))
-    return {name: _told(random, kind, name, field) for name, field in kind.fields.items()}
+    return {name: _daily_values(random, kind, name, field) for name, field in kind.fields.items()}
 
 
-def _told(random: np.random.Generator, kind: Kind, name: str, field: Field) -> list[Value]:
+def _daily_values(random: np.random.Generator, kind: Kind, name: str, field: Field) -> list[Value]:
     """A value for each slot: a wave over the day with noise, within what is usual."""
     hours = np.arange(SLOTS) / SLOTS * 24
     wave = (1 - np.cos(2 * np.pi * (hours - 4) / 24)) / 2  # low at night, high in the afternoon

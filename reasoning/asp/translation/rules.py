@@ -338,7 +338,7 @@ class _Instance:
             # In rounds: the value of one aggregate may be what the next one is grouped by.
             # `given` is asked of all before any is built, so that the order of writing decides
             # nothing.
-            ready = [(part, self._given(part)) for part in parts]
+            ready = [(part, self._binding_literals(part)) for part in parts]
             for part, given in ready:
                 if given is not None:
                     part.build(given, self._scope)
@@ -366,7 +366,7 @@ class _Instance:
             if not (names(given) - needs) & used:
                 self._scope.literals = others
 
-    def _given(self, part: Part) -> tuple[Literal, ...] | None:
+    def _binding_literals(self, part: Part) -> tuple[Literal, ...] | None:
         return binding(part.needs, filter(self._is_complete, self._scope.literals))
 
     def _is_complete(self, literal: Literal) -> bool:

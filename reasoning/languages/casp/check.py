@@ -48,7 +48,7 @@ class Predicates:
         """All there is to say about the predicates."""
         yield from self._unknown()
         yield from self._unused()
-        yield from self._shown()
+        yield from self._check_shown()
         yield from self._unread_times()
         yield from self._declared()
         yield from self._names()
@@ -56,7 +56,7 @@ class Predicates:
     # -- where atoms come from ------------------------------------------------------
 
     @cached_property
-    def _given(self) -> frozenset[Signature]:
+    def _outside_predicates(self) -> frozenset[Signature]:
         """Predicates that come from outside because the text says so."""
         ours = {*fed(self._request), *timed(self._request)}
         declared = {
@@ -76,7 +76,7 @@ class Predicates:
         """Whether a rule derives it, or data can supply it."""
         return (
             signature in self._derived
-            or signature in self._given
+            or signature in self._outside_predicates
             or (signature.arity in _TRIPLE and self._is_visible(signature.name))
         )
 
@@ -94,8 +94,8 @@ class Predicates:
         return max(fitting, key=len, default=None)
 
     @cached_property
-    def _known(self) -> frozenset[Signature]:
-        return frozenset(self._derived) | self._given
+    def _known_predicates(self) -> frozenset[Signature]:
+        return frozenset(self._derived) | self._outside_predicates
 
     # -- findings -------------------------------------------------------------------
 
@@ -164,12 +164,12 @@ class Predicates:
 
     def _near(self, wanted: Signature) -> str | None:
         """What was probably meant: another arity of the name, or a name spelt almost so."""
-        other = sorted(s for s in self._known if s.name == wanted.name and s != wanted)
+        other = sorted(s for s in self._known_predicates if s.name == wanted.name and s != wanted)
         if other:
             return str(other[0])
-        names = {s.name for s in self._known if not _is_part(s.name, wanted.name)}
+        names = {s.name for s in self._known_predicates if not _is_part(s.name, wanted.name)}
         near = difflib.get_close_matches(wanted.name, names, 1, cutoff=0.8)
-        arities = sorted(s for s in self._known if near and s.name == near[0])
+        arities = sorted(s for s in self._known_predicates if near and s.name == near[0])
         return str(min(arities, key=lambda s: abs(s.arity - wanted.arity))) if arities else None
 
     def _unused(self) -> Iterator[Finding]:
@@ -186,7 +186,7 @@ class Predicates:
                     f"add `#show {signature}.`",
                 )
 
-    def _shown(self) -> Iterator[Finding]:
+    def _check_shown(self) -> Iterator[Finding]:
         for signature in sorted(self._request.shows):
             if self._is_supplied(signature) or signature in self._used:
                 continue

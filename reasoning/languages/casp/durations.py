@@ -205,7 +205,7 @@ class _Rule:
         contradiction = elapsed.contradiction(self._text)
         if contradiction is not None:
             node, message = contradiction
-            yield self._found(node, "never-over", message)
+            yield self._finding(node, "never-over", message)
         elif elapsed.least.place is not None:
             yield from self._too_long(predicate, elapsed.least)
 
@@ -215,7 +215,7 @@ class _Rule:
         if predicate in ages:
             signature, age = ages[predicate]
             if age is not None and least.units > age:
-                yield self._found(
+                yield self._finding(
                     least.place,
                     "never-over",
                     f"`#last {signature} {self._text(age)}` forgets what lies back more than "
@@ -224,7 +224,7 @@ class _Rule:
         elif self._is_item(predicate):
             reach = _reach(request)
             if reach is not None and least.units > reach:
-                yield self._found(
+                yield self._finding(
                     least.place,
                     "short-window",
                     f"no window holds items of {self._text(least.units)} ago, only of "
@@ -247,7 +247,7 @@ class _Rule:
                     for window in self._windows():
                         slides, rest = divmod(window.width, window.slide)
                         if comparator in _OF_ALL[side] and number == slides > 1 and not rest:
-                            yield self._found(node, "closed-window", self._seven(window, slides))
+                            yield self._finding(node, "closed-window", self._seven(window, slides))
 
     def _counts_times(self, aggregate: Node) -> bool:
         """Whether it counts the times of readings."""
@@ -273,7 +273,7 @@ class _Rule:
 
     # -- words ----------------------------------------------------------------------
 
-    def _found(self, node: Node | None, code: str, message: str) -> Finding:
+    def _finding(self, node: Node | None, code: str, message: str) -> Finding:
         assert node is not None
         source = self._reading.source
         location = source.location(source.index(node.line, node.column))

@@ -252,7 +252,9 @@ def _completed(request: Request, regime: Entailment, bases: Sequence[KnowledgeBa
     mapper = Mapper(request)
     names = RuleNames(request, mapper)
     schema = [t for base in bases if base.source.entailment == regime for t in base.triples]
-    seen = _seen(request, mapper, {*_iris(chain(*schema)), *_iris(_vocabulary(regime))})
+    seen = _mentioned_properties(
+        request, mapper, {*_iris(chain(*schema)), *_iris(_vocabulary(regime))}
+    )
     wanted = frozenset(key for iri in seen for key in _keys(request, mapper, iri))
     found = specialised(regime, schema, wanted, regime == "owl-rl", seen)
     made = [rule for rule in found.rules if rule.name != OPENED and not _asks_for_values(rule)]
@@ -279,7 +281,7 @@ def _vocabulary(regime: Entailment) -> Iterator[Term | None]:
 # -- what the request sees ------------------------------------------------------------------
 
 
-def _seen(request: Request, mapper: Mapper, iris: Iterable[Iri]) -> list[Iri]:
+def _mentioned_properties(request: Request, mapper: Mapper, iris: Iterable[Iri]) -> list[Iri]:
     """The properties that the request's rules mention."""
     mentioned = {s.name for s in request.used | request.shows if s.arity in (2, 3)}
     found = {name: iri for iri in iris if (name := mapper.predicate(iri.value)) in mentioned}

@@ -393,7 +393,7 @@ def _with_rules(request: Request) -> Request:
 
 def _refuse_others(source: Source, found: Directives, request: Request) -> None:
     """Note what else gives the predicates that the directives make."""
-    for signature, statement in _made(found).items():
+    for signature, statement in _carried_predicates(found).items():
         if signature in request.derived | request.inputs:
             by = "`#input` declares" if signature in request.inputs else "a rule derives"
             source.fault(
@@ -404,7 +404,7 @@ def _refuse_others(source: Source, found: Directives, request: Request) -> None:
             )
 
 
-def _made(found: Directives) -> dict[Signature, Statement]:
+def _carried_predicates(found: Directives) -> dict[Signature, Statement]:
     made = {carried.since(s): statement for s, statement in found.held.items()}
     return made | {carried.last(s): statement for s, (_age, statement) in found.last.items()}
 

@@ -303,7 +303,7 @@ def _lasting(reading: LarsReading, rule: LarsRule, written: WrittenRule) -> Iter
         contradiction = elapsed.contradiction(str)
         if contradiction is not None and first is not None:
             text, message = contradiction
-            yield _found(reading, first, "never-over", f"`{text}`: {message}")
+            yield _finding(reading, first, "never-over", f"`{text}`: {message}")
         elif first is not None:
             yield from _outside(reading, first, times[time], elapsed.least, elapsed.most)
 
@@ -323,13 +323,13 @@ def _outside(
             f"`{least.place}`: the window reaches back {window.size} points of time, and this asks "
             f"for {least.units}: make the window longer"
         )
-        yield _found(reading, part, "short-window", message)
+        yield _finding(reading, part, "short-window", message)
     elif most is not None and most.units < window.gap:
         message = (
             f"`{most.place}`: the window ends {window.gap} points of time before now, and this "
             f"asks for at most {most.units}: let it end later"
         )
-        yield _found(reading, part, "short-window", message)
+        yield _finding(reading, part, "short-window", message)
 
 
 def _line(term: Term) -> Line | None:
@@ -356,14 +356,14 @@ def _counts(reading: LarsReading, rule: LarsRule, written: WrittenRule) -> Itera
                 points = size - gap + 1
                 if number > points and comparator != "<=":
                     message = f"{in_brackets(formula.window)} has {points} points of time at most"
-                    yield _found(reading, part, "never-over", f"{message}: {number} never hold")
+                    yield _finding(reading, part, "never-over", f"{message}: {number} never hold")
                 elif number == points - 1 > 1 and comparator == "=":
                     message = (
                         f"{in_brackets(formula.window)} is closed at both ends: it holds {points} "
                         f"points of time, not {number}"
                     )
-                    yield _found(reading, part, "closed-window", message)
+                    yield _finding(reading, part, "closed-window", message)
 
 
-def _found(reading: LarsReading, part: WrittenElement, code: str, message: str) -> Finding:
+def _finding(reading: LarsReading, part: WrittenElement, code: str, message: str) -> Finding:
     return Finding(reading.source.location(part.whole.start), "warning", code, message)

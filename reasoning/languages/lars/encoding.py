@@ -186,7 +186,7 @@ def _of_placed(relations: EncodedRelations, seen: Seen) -> Iterator[str]:
     if seen.signature in relations.placed:
         texts = [*variables(seen.signature), "T"]
         placed = call(relations.placed[seen.signature], texts)
-        yield rule(_shown(relations, seen), [placed, *_within(relations, seen.window)])
+        yield rule(_seen_atom(relations, seen), [placed, *_within(relations, seen.window)])
 
 
 def _everywhere(relations: EncodedRelations, seen: Seen, now: str) -> str:
@@ -197,8 +197,8 @@ def _everywhere(relations: EncodedRelations, seen: Seen, now: str) -> str:
     if isinstance(seen.window, TimeSpan) and seen.window.gap:
         last = f"{POINT}-{seen.window.gap}"
         at_last = call(timed, [*variables(seen.signature), last])
-        return rule(_shown(relations, seen), [each, at_last, CLOCK])
-    return rule(_shown(relations, seen), [each, now])
+        return rule(_seen_atom(relations, seen), [each, at_last, CLOCK])
+    return rule(_seen_atom(relations, seen), [each, now])
 
 
 def _lasting(relations: EncodedRelations, seen: Seen) -> Iterator[str]:
@@ -212,13 +212,13 @@ def _lasting(relations: EncodedRelations, seen: Seen) -> Iterator[str]:
 def _of_knowledge(relations: EncodedRelations, seen: Seen) -> str:
     fact = call(relations.knowledge(seen.signature), variables(seen.signature))
     if seen.view == "lasting":
-        return rule(_shown(relations, seen), [fact, call(FIRST, ["T"])])
+        return rule(_seen_atom(relations, seen), [fact, call(FIRST, ["T"])])
     timed = seen.view == "timed" or has_gap(seen.window)  # which may have no point of time
     points = [relations.inside(seen.window)] if timed else []
-    return rule(_shown(relations, seen), [fact, *points])
+    return rule(_seen_atom(relations, seen), [fact, *points])
 
 
-def _shown(relations: EncodedRelations, seen: Seen) -> str:
+def _seen_atom(relations: EncodedRelations, seen: Seen) -> str:
     """That a window shows an atom, at `T` if it shows points of time."""
     texts = variables(seen.signature)
     return call(relations.seen[seen], [*texts, "T"] if seen.has_time else texts)

@@ -170,7 +170,7 @@ def _windows(encoding: Encoding, history: History) -> FactGivers:
         tuples = contents[each.window].get(each.signature, [])
         if each.view in ("every", "lasting") and encoding.is_derived(each):
             continue  # it is a rule: some points may have the data, others what is derived
-        for arguments, giving in _shown(each, tuples, history.timeline(each.window)):
+        for arguments, giving in _seen_arguments(each, tuples, history.timeline(each.window)):
             found.setdefault(call(relation, arguments), []).extend(giving)
     return found
 
@@ -199,7 +199,7 @@ def _by_predicate(tuples: Iterable[Tuple]) -> dict[Signature, list[Tuple]]:
     return found
 
 
-def _shown(
+def _seen_arguments(
     seen: Seen, tuples: Iterable[Tuple], points: range
 ) -> Iterator[tuple[list[str], list[Tuple]]]:
     """Arguments of the relation, and what makes them true."""

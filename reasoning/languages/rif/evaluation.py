@@ -198,7 +198,7 @@ class ShownFacts:
         for relation in self._compiled.inputs - {UNSEEN}:
             given = self._evaluation.given(relation)
             if self._compiled.instances:
-                instances.update(_told(relation, given.items()))
+                instances.update(_instances_of(relation, given.items()))
                 facts.update(_facts(relation, [row[:-1] for row in given]))
             else:
                 facts.update(_facts(relation, given))
@@ -222,7 +222,7 @@ class ShownFacts:
         for name, own in self._stated:
             found = rows(own)
             ends = self._evaluation.horizons(own, found) if last is None else repeat(last)
-            for each in _told(name, zip(found, ends, strict=False)):
+            for each in _instances_of(name, zip(found, ends, strict=False)):
                 if name != TRIPLE or each.fact[0] not in shown:
                     yield each
 
@@ -234,7 +234,7 @@ def _facts(relation: str, rows: Iterable[Row]) -> Iterator[Fact]:
     return ((relation, row) for row in rows)
 
 
-def _told(relation: str, rows: Iterable[tuple[Row, int]]) -> Iterator[Instance]:
+def _instances_of(relation: str, rows: Iterable[tuple[Row, int]]) -> Iterator[Instance]:
     """The instances in rows of a relation, but for those without an item of the stream."""
     for row, horizon in rows:
         since = row[-1]

@@ -292,13 +292,13 @@ class FactExplainer:
         return TreeNode("conflict", text, count=len(rows), children=children)
 
     def _contradiction(self, model: FrameModel, row: Row) -> TreeNode:
-        found = Justifications(model, self._given, (INCONSISTENT, row))
+        found = Justifications(model, self._given_facts, (INCONSISTENT, row))
         tree = Trees(found, self._notation).tree()
         return TreeNode("contradiction", sentence(row), children=tree.children)
 
     def justifications(self, fact: Fact, most: int = KEPT) -> Justifications:
         """Those of a fact, found from at most so many of each fact it rests on."""
-        return Justifications(self._model(fact[0]), self._given, fact, most)
+        return Justifications(self._model(fact[0]), self._given_facts, fact, most)
 
     def _fact(self, atom: str) -> Fact:
         written = atom.strip()
@@ -322,7 +322,7 @@ class FactExplainer:
     def _model(self, relation: str) -> FrameModel:
         """What holds, as far as facts of a relation rest on it."""
         if relation not in self._models:
-            model = FrameModel(self._rules, self._given.keys(), relation, self._limits)
+            model = FrameModel(self._rules, self._given_facts.keys(), relation, self._limits)
             self._models[relation] = model
         return self._models[relation]
 
@@ -340,7 +340,7 @@ class FactExplainer:
         return RifNotation(self._names, wording, self._time)
 
     @cached_property
-    def _given(self) -> Mapping[Fact, Sequence[GivenFact]]:
+    def _given_facts(self) -> Mapping[Fact, Sequence[GivenFact]]:
         """The instances of the stream, and of what always holds."""
         rules = self._rules
         found = {fact: [*given] for fact, given in self._stream.items()}

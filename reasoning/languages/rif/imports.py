@@ -92,7 +92,7 @@ def regime(profiles: Iterable[tuple[Import, Location]]) -> tuple[ImportRegime | 
     None without profiles. Raises `RequestError` for an unknown profile, and where none is
     the highest (section 5.2).
     """
-    named = {_known(wanted.profile or "", at): at for wanted, at in profiles}
+    named = {_checked_profile(wanted.profile or "", at): at for wanted, at in profiles}
     if not named:
         return None, False
     for profile in named:
@@ -107,7 +107,7 @@ def is_owl(wanted: Import) -> bool:
     return wanted.profile in (_DIRECT, _BASED)
 
 
-def _known(profile: str, at: Location) -> str:
+def _checked_profile(profile: str, at: Location) -> str:
     if profile in _PROFILES:
         return profile
     known = ", ".join(f"<{each}>" for each in _PROFILES)

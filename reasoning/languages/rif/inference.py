@@ -53,7 +53,7 @@ def inference(theory: Theory, opened: bool = False) -> Inference:
         return Inference(_translated(schema.general(theory.regime)), {_DATATYPE: _DATATYPES})
     given = (*theory.triples, *_facts(theory.rules))
     equates = any(map(_may_equate, theory.rules))
-    found = schema.specialised(theory.regime, given, _wanted(theory), equates)
+    found = schema.specialised(theory.regime, given, _wanted_keys(theory), equates)
     rows: dict[str, list[Row]] = defaultdict(list)
     rows[_DATATYPE] += _DATATYPES
     for name, table in found.tables.items():
@@ -91,12 +91,12 @@ def _term(value: Value) -> RdfTerm:
 # -- what a document sees -------------------------------------------------------------------
 
 
-def _wanted(theory: Theory) -> frozenset[schema.SchemaKey] | None:
+def _wanted_keys(theory: Theory) -> frozenset[schema.SchemaKey] | None:
     """What rules ask for; None: a theory without rules sees everything."""
     if not theory.rules:
         return None
     bodies = [rule.body for rule in theory.rules if rule.body is not None]
-    return frozenset(key for body in (*bodies, *theory.contradictions) for key in _asked(body))
+    return frozenset(key for body in (*bodies, *theory.contradictions) for key in _asked_keys(body))
 
 
 def _facts(found: Iterable[RifRule]) -> Iterator[Triple]:
@@ -113,7 +113,7 @@ def _facts(found: Iterable[RifRule]) -> Iterator[Triple]:
                         yield Triple(one, name, other)
 
 
-def _asked(formula: rif.RifFormula) -> Iterator[schema.SchemaKey]:
+def _asked_keys(formula: rif.RifFormula) -> Iterator[schema.SchemaKey]:
     for part in within(formula):
         match part:
             case rif.Frame(_, slots):
@@ -183,7 +183,7 @@ def _literals(literal: Literal) -> Iterator[Literal]:
     relation, found = _place(literal)
     match literal.relation:
         case "value":
-            yield Call(_known, found[:1], found[1], "value")
+            yield Call(_literal_value, found[:1], found[1], "value")
         case "count":
             yield Call(_count, found[:1], found[1], "count")
         case "membership":
@@ -212,7 +212,7 @@ _DATATYPE = "#datatype"
 _DATATYPES: tuple[Row, ...] = tuple((f"<{iri}>",) for iri in sorted(datatypes.DATATYPES))
 
 
-def _known(found: Value) -> Value | None:
+def _literal_value(found: Value) -> Value | None:
     """A literal whose datatype is known: its value stands for it."""
     return None if _content(found) is None else found
 

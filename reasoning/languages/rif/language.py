@@ -77,16 +77,16 @@ class RifExplainer(RecordedExplainer):
                 if sought.time is not None:
                     return  # there is one evaluation at each instant
 
-    def _found(self, sought: Sought) -> SeenEvaluation:
+    def _seen_evaluation(self, sought: Sought) -> SeenEvaluation:
         """See `RecordedExplainer`; an instant that contradicts itself can be explained."""
         seen = sought.found
         self._inconsistent = False
         if seen is None or seen.evaluation.error is None:
-            return super()._found(sought)
+            return super()._seen_evaluation(sought)
         if self._at_instant(seen.evaluation.time).is_inconsistent():
             self._inconsistent = True
             sought.found = replace(seen, evaluation=replace(seen.evaluation, error=None))
-        return super()._found(sought)
+        return super()._seen_evaluation(sought)
 
     def _note(self, evaluation: RifEvaluation) -> None:
         """Note what arrived, and what is entailed no more."""

@@ -145,7 +145,7 @@ class FactForms(AnswerForms):
         positions, atom = count(), self.names.atom
         for evaluation in evaluations:
             if isinstance(evaluation, RifEvaluation) and evaluation.error is None:
-                said = _said(evaluation, operator)
+                said = _printed_facts(evaluation, operator)
                 for fact, until in sorted(said, key=lambda s: (atom(s[0]), repr(s))):
                     triple = self.names.triple(fact)
                     content = atom(fact) if triple is None else (triple,)
@@ -420,7 +420,9 @@ class RifCourse(FactForms, Course):
         return self._range is None or item.end + self._range > since
 
 
-def _said(evaluation: RifEvaluation, operator: Operator) -> Iterator[tuple[Fact, int | None]]:
+def _printed_facts(
+    evaluation: RifEvaluation, operator: Operator
+) -> Iterator[tuple[Fact, int | None]]:
     if operator == "rstream":
         yield from ((fact, None) for fact in evaluation.facts)
     elif operator == "istream":

@@ -66,7 +66,7 @@ def _months(months: int) -> Value:
     return written(duration(months, 0))
 
 
-def _found(found: Any, name: str) -> Value:
+def _literal(found: Any, name: str) -> Value:
     return written(Literal(str(found), XSD + name))
 
 
@@ -123,7 +123,7 @@ def _moved(name: str, kind: str, move: Callable[[Any, Any], Any]) -> Callable[..
         if known is None or by is None:
             return None
         try:
-            return _found(move(known, by), name)
+            return _literal(move(known, by), name)
         except (ValueError, OverflowError):
             return None
 
