@@ -7,7 +7,6 @@ rebuilt from the log and the committed state goes on as if it had never stopped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from citywise.backend.ingest.records import (
@@ -19,33 +18,21 @@ from citywise.backend.ingest.records import (
     item_position,
 )
 from citywise.backend.ingest.standing import CONTEXT
-from citywise.backend.packs.notices import (
-    Notice,
-    changes,
-    differing,
-    have_other_details,
-    refreshed,
-    stated,
-)
+from citywise.backend.packs.latest import Latest
 from citywise.backend.packs.prepared import engine_of, prepared
 from citywise.backend.packs.stance import Stance
+from citywise.backend.packs.steps import Step
 from citywise.backend.packs.supply import UNREADABLE, Supply
+from citywise.backend.packs.telling import Telling
 from citywise.backend.packs.template import TemplateVersion
 from citywise.backend.packs.windows import Windows
 from citywise.backend.times import ZONE
 from citywise.reasoning import Limits, budget
 from citywise.reasoning.partition.routing import bucket
 from citywise.reasoning.rdf.mapping import quote
-from citywise.reasoning.run.keyed import Evaluated, KeyedAnswer, KeyedEvaluation
+from citywise.reasoning.run.keyed import Evaluated, KeyedEvaluation
 
-LATE_MS = 10 * 60_000
-"""What lies further behind the present than this has come while the system was away."""
-STALE_MS = 6 * 3_600_000
-"""A latest reading that is older counts no longer."""
-_MOST_TRACED = 50
-_MOST_FAULTS = 5
 _MOST_KEPT = 1_000
-_MINUTE_MS = 60_000
 
 
 def serves(number: int, of: int) -> Callable[[str], bool]:
@@ -54,51 +41,6 @@ def serves(number: int, of: int) -> Callable[[str], bool]:
 
 
 EVERYBODY = serves(0, 1)
-
-
-@dataclass(frozen=True)
-class Step:
-    """What one clock brought."""
-
-    t_ms: int
-    position: int
-    """Where the clock stands in the log."""
-    evaluated: Evaluated
-    changes: tuple[dict[str, Any], ...]
-    """Changes of notices, as rows carry them."""
-    details: tuple[dict[str, Any], ...]
-    """Notices as they are now, where their details have changed: no news to anybody."""
-    items: int
-    """Entities whose facts had changed."""
-    faults: tuple[str, ...]
-    """What could not be evaluated, and why."""
-
-    @property
-    def error(self) -> str | None:
-        """The faults as a sentence; None if there are none."""
-        more = len(self.faults) - _MOST_FAULTS
-        said = self.faults[:_MOST_FAULTS] + ((f"and {more} more",) if more > 0 else ())
-        return "; ".join(said) or None
-
-    def trace(self) -> dict[str, Any]:
-        """The evaluation as a row of kind `trace`."""
-        names = [key[1:-1] for key in self.evaluated.keys[:_MOST_TRACED]]
-        return {
-            "items": self.items,
-            "atoms": self.evaluated.facts,
-            "seconds": self.evaluated.seconds,
-            "error": self.error,
-            "position": self.position,
-            "keys": len(self.evaluated.keys),
-            "notices": len(self.changes),
-            "changed": {
-                "instances": names,
-                "notices": [
-                    {k: c[k] for k in ("change", "instance", "notice", "about", "criticality")}
-                    for c in self.changes[:_MOST_TRACED]
-                ],
-            },
-        }
 
 
 class TemplateRun:
@@ -138,30 +80,15 @@ class TemplateRun:
         )
         self._scale = 1000 // found.request.ticks_per_second
         self._supply = Supply(template, self._evaluation, users, zone)
-        self._kinds = {kind for kind in template.streams if self._supply.sight.latest(kind)}
+        kinds = {kind for kind in template.streams if self._supply.sight.latest(kind)}
+        self._latest = Latest(kinds, self._supply.reading)
+        self.telling = Telling(template, self._evaluation, self._supply, self._latest.amended)
         self._windows = Windows(found.request, template.kinds) if found.request.streams else None
         self._scope = frozenset({"instance", "event", "place", *template.permissions})
         self._since: int | None = None
         """Where in the log begins all that stands, as an entry's position."""
         self._waiting: list[Reading | Withdrawal | Standing] = []
         """What has come since the last clock."""
-        self._latest: dict[tuple[str, str], tuple[int, Reading]] = {}
-        """The latest reading of each sensor and kind, and where it stands."""
-        self._amended: dict[str, list[dict[str, Any]]] = {}
-        """What was corrected or withdrawn since the last clock: by sensor, and by event (of which
-        the readings are known to who keeps it)."""
-        self._revisions: dict[str, int] = {}
-        """How often readings of the past changed an event, where they did."""
-        self._looked_for = 0
-        """Readings from before this time (Unix ms) are not among them."""
-        self._stale_details: set[str] = set()
-        """Keys whose notices have other details than was told."""
-        self.present_ms: int | None = None
-        """What time it is (Unix ms) for whom the log is as it comes. None: nothing is late."""
-        self.late_ms: float = LATE_MS
-        self._untold: dict[str, tuple[str, ...]] = {}
-        """What was told last of keys whose answers have changed while the system was away."""
-        self._minute: int | None = None
         self._told: frozenset[str] = frozenset()
         """The faults that the last trace told."""
         self.clock: tuple[int, int] | None = None
@@ -216,29 +143,13 @@ class TemplateRun:
             known = windows.known(entry)
             if windows.take(entry):
                 self._evaluation.everywhere("windows", windows.facts)
-                self._note(entry, known)
+                self._latest.note(entry, known)
 
     def _arrive(self) -> None:
         """What waits stands from now on."""
         for entry in self._waiting:
             self._learn(entry)
         self._waiting.clear()
-
-    def _note(self, entry: Reading | Withdrawal, known: Reading | None) -> None:
-        """An entry changes what was known: notices that it ends are taken back, and of those
-        that it changes is said what they were."""
-        if known is not None and isinstance(entry, Reading) and known.values == entry.values:
-            return
-        what = "withdrawn" if isinstance(entry, Withdrawal) else "corrected" if known else "late"
-        cause = {
-            "kind": entry.kind,
-            "sensor": entry.sensor,
-            "observed_ms": entry.observed_ms,
-            "what": what,
-            "before": dict(known.values) if known else None,
-            "after": dict(entry.values) if isinstance(entry, Reading) else None,
-        }
-        self._amended[entry.sensor] = [cause]
 
     def _learn(self, entry: Reading | Withdrawal | Standing) -> None:
         """Something stands from now on, or does no longer."""
@@ -247,44 +158,10 @@ class TemplateRun:
             if entry.subject in self._scope:
                 self._supply.take(entry)
             if entry.subject == "event":
-                self._revise(entry)
+                self._latest.event(entry)
             return
         self._supply.doubting.take(entry)
-        if entry.kind in self._kinds:
-            self._hear(entry)
-
-    def _revise(self, entry: Standing) -> None:
-        """An event stands otherwise; perhaps since readings of the past changed it."""
-        number = (entry.body or {}).get("revision")
-        if number is None:
-            self._revisions.pop(entry.key, None)
-        elif self._revisions.get(entry.key, 0) < number:
-            self._revisions[entry.key] = number
-            self._amended[entry.key] = []
-
-    def _hear(self, entry: Reading | Withdrawal) -> None:
-        """A sensor says something newer than before, or otherwise, or takes it back; then nothing
-        is known of it until it is heard again."""
-        name = entry.kind, entry.sensor
-        _at, known = self._latest.get(name, (0, None))
-        if known is not None and known.observed_ms > entry.observed_ms:
-            return
-        if known is not None and known.observed_ms == entry.observed_ms:
-            self._note(entry, known)
-        if isinstance(entry, Withdrawal):
-            entry = Reading(*name, entry.observed_ms, entry.received_ms, {}, entry.position)
-        self._latest[name] = entry.position, entry
-        self._supply.reading(entry)
-
-    def _forget_stale(self, t_ms: int) -> None:
-        """Latest readings that are too old say nothing of the present any more."""
-        oldest = t_ms // _MINUTE_MS * _MINUTE_MS - STALE_MS
-        if self._latest and oldest > self._looked_for:
-            self._looked_for = oldest
-            stale = [r for _at, r in self._latest.values() if r.observed_ms < oldest]
-            for reading in stale:
-                del self._latest[reading.kind, reading.sensor]
-                self._supply.reading(replace(reading, values={}))
+        self._latest.hear(entry)
 
     def _tick(self, clock: ClockReading) -> Iterator[Step]:
         if self.clock is not None and clock.complete_ms < self.clock[0]:
@@ -304,7 +181,7 @@ class TemplateRun:
         self._arrive()
         self.clock = clock.complete_ms, clock.position
         yield from self._evaluate(*self.clock)
-        self._amended.clear()
+        self._latest.amended.clear()
         if self._memory is not None:
             self._memory.moved(clock.complete_ms // self._scale)
 
@@ -337,14 +214,12 @@ class TemplateRun:
             yield Step(t_ms, position, Evaluated(), (), (), 0, (fault,))
 
     def _steps(self, t_ms: int, position: int) -> Iterator[Step]:
-        self._forget_stale(t_ms)
+        self._latest.forget_stale(t_ms)
         self._supply.settle(t_ms)
-        details = tuple(self._refreshed(t_ms))
+        details = tuple(self.telling.refreshed(t_ms))
         supplied = {f"{name}: {why}" for name, why in self._supply.faults.items()}
         at = t_ms // self._scale
-        skips = self._skips(t_ms)
-        catches_up = bool(self._untold) and not skips
-        is_due = self._evaluation.is_due(at) or catches_up
+        is_due = self._evaluation.is_due(at) or self.telling.catches_up(t_ms)
         if not is_due and not details and supplied <= self._told:
             return
         items = len(self._evaluation.facts.changed)
@@ -352,9 +227,9 @@ class TemplateRun:
         faults = [f"instance {key}: {why}" for key, why in evaluated.errors.items()]
         faults += sorted(supplied)
         found: list[dict[str, Any]] = []
-        for key, answer in self._to_tell(evaluated.answers, skips).items():
+        for key, answer in self.telling.of(evaluated.answers, t_ms).items():
             try:
-                found += list(self._changes(t_ms, key, answer, faults))
+                found += list(self.telling.changes(t_ms, key, answer, faults))
             except Exception as error:  # noqa: BLE001 - the fault of one is not the others'
                 self._evaluation.adopt(key, answer.before)
                 faults.append(f"instance {key}: {type(error).__name__}: {error}")
@@ -364,84 +239,11 @@ class TemplateRun:
         if evaluated.keys or evaluated.answers or found or details or not self._told <= told:
             yield Step(t_ms, position, evaluated, tuple(found), details, items, tuple(faults))
 
-    def _lateness(self, t_ms: int) -> int:
-        """By how much an instant has been missed, in milliseconds; 0: it has not."""
-        late_ms = 0 if self.present_ms is None else self.present_ms - t_ms
-        return late_ms if late_ms > self.late_ms else 0
-
-    def _skips(self, t_ms: int) -> bool:
-        return self.template.missed == "skip" and self._lateness(t_ms) > 0
-
-    def _to_tell(
-        self, answers: Mapping[str, KeyedAnswer], skips: bool
-    ) -> Mapping[str, KeyedAnswer]:
-        """The answers of which is told: all; or where what is missed is skipped none now, but
-        later what has changed since, as a whole."""
-        if skips:
-            gone = {k: a for k, a in answers.items() if self._supply.instances.get(k[1:-1]) is None}
-            for key, answer in answers.items():
-                if key not in gone:
-                    self._untold.setdefault(key, answer.before)
-            answers = gone
-        told = dict(answers)
-        for key in [k for k in self._untold if not skips or k in told]:
-            now = told[key].after if key in told else self._evaluation.answer(key)
-            told[key] = KeyedAnswer(self._untold.pop(key), now)
-        return told
-
-    def _changes(
-        self, t_ms: int, key: str, answer: KeyedAnswer, faults: list[str]
-    ) -> Iterator[dict[str, Any]]:
-        supply, kinds = self._supply, self.template.notices
-        about = supply.sight.about
-        old, new = differing(answer.before, answer.after)
-        before, after = stated(old, about, kinds), stated(new, about, kinds)
-        faults += [f"instance {key}: {fault}" for fault in after.faults]
-        owner = supply.instances.owner(key)
-        if have_other_details(before, after):
-            self._stale_details.add(key)
-
-        def because(notice: Notice) -> str:
-            if supply.instances.get(owner.instance) is None:
-                return supply.ended.get(owner.instance, "removed")
-            if supply.is_over(notice.about_type, notice.about):
-                return "ended"
-            if notice.about in self._amended:
-                return "corrected"
-            is_far = supply.is_far(key, notice.about_type, notice.about)
-            return "moved_away" if is_far else "no_longer"
-
-        for change in changes(self.template, owner, t_ms, before, after, because):
-            told = {**change, **supply.named(change["about_type"], change["about"])}
-            late_ms = self._lateness(t_ms)
-            if late_ms and change["change"] != "closed":
-                told["late_ms"] = late_ms
-            amended = self._amended.get(change["about"])
-            if amended is not None and change["closed_because"] == "corrected":
-                told["taken_back"] = amended
-            elif amended is not None and change["change"] == "updated":
-                told["amended"] = {"because": amended}
-            yield told
-
-    def _refreshed(self, t_ms: int) -> Iterator[dict[str, Any]]:
-        """Once a minute, the notices whose details have changed: they do so all the time."""
-        minute = t_ms // _MINUTE_MS
-        if minute == self._minute:
-            return
-        self._minute = minute
-        for key in sorted(self._stale_details):
-            if self._supply.instances.get(key[1:-1]) is not None:
-                atoms = self._evaluation.answer(key)
-                now = stated(atoms, self._supply.sight.about, self.template.notices)
-                owner = self._supply.instances.owner(key)
-                yield from refreshed(self.template, owner, t_ms, now)
-        self._stale_details.clear()
-
     # -- stopping and going on from there -------------------------------------------
 
     def resume_from(self, position: int) -> int:
         """The first entry still needed to continue at `position`."""
-        needed = [position, *(at for at, _reading in self._latest.values())]
+        needed = [position, *self._latest.needed()]
         needed += [entry.position for entry in self._waiting[:1]]
         needed += self._supply.doubting.needed()
         if self._since is not None:
@@ -462,14 +264,12 @@ class TemplateRun:
         if self._evaluation.failed:
             kept = sorted(self._evaluation.failed)[:_MOST_KEPT]
             found["kept"] = {key: list(self._evaluation.answer(key)) for key in kept}
-        if self._untold:
-            found["untold"] = {key: list(answer) for key, answer in sorted(self._untold.items())}
-        return found
+        return found | self.telling.state()
 
     def adopt(self, state: Mapping[str, Any]) -> None:
         """Where evaluations failed, let the answers be those that were kept, and what is untold
         what was."""
-        self._untold = {key: tuple(said) for key, said in state.get("untold", {}).items()}
+        self.telling.adopt(state)
         for key, answer in state.get("kept", {}).items():
             self._evaluation.adopt(key, answer)
 
@@ -495,7 +295,7 @@ class TemplateRun:
                 self._memory.restore(state.get("memory", {}), self._evaluation.keys)
             self.clock = t_ms, position
             list(self._evaluate(t_ms, position))
-            self._amended.clear()
+            self._latest.amended.clear()
             self.adopt(state)
             if self._memory is not None:
                 self._memory.moved(t_ms // self._scale)

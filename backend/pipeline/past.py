@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from citywise.backend.ingest.corrections import Cause
 from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Withdrawal
 from citywise.reasoning import State
 
@@ -122,30 +123,6 @@ class Past:
         return cls(values["needed"], kept, list(values["left_out"]))
 
 
-@dataclass(frozen=True)
-class Cause:
-    """A reading that changed the past: when it came `late`, was `corrected` or `withdrawn`, what
-    it said before and says now (None: nothing)."""
-
-    kind: str
-    sensor: str
-    observed_ms: int
-    what: str
-    before: Mapping[str, Any] | None
-    after: Mapping[str, Any] | None
-
-    def to_json(self) -> dict[str, Any]:
-        """As rows carry it."""
-        return {
-            "kind": self.kind,
-            "sensor": self.sensor,
-            "observed_ms": self.observed_ms,
-            "what": self.what,
-            "before": self.before,
-            "after": self.after,
-        }
-
-
 class Corrected:
     """The readings of some kinds as a stretch of the log has them in the end.
 
@@ -181,29 +158,13 @@ class Corrected:
 
     def causes(self, answered_ms: int | None) -> list[Cause]:
         """What changed of the time up to which all was answered (Unix ms), the newest first."""
-        found = [
-            Cause(*key, _what(old, new), self._said(old), self._said(new))
-            for key, old, new in sorted(self._changed, key=lambda one: one[0][2], reverse=True)
-            if _differ(old, new) and answered_ms is not None and key[2] <= answered_ms
+        causes = [
+            cause.unsaid() if cause.kind in self._private else cause
+            for _key, old, new in sorted(self._changed, key=lambda one: one[0][2], reverse=True)
+            if answered_ms is not None and new.observed_ms <= answered_ms
+            if (cause := Cause.of(old, new)) is not None
         ]
-        return found[:_MOST_TOLD]
-
-    def _said(self, entry: Reading | Withdrawal | None) -> Mapping[str, Any] | None:
-        return None if entry is None or entry.kind in self._private else _values(entry)
-
-
-def _values(entry: Reading | Withdrawal | None) -> Mapping[str, Any] | None:
-    return dict(entry.values) if isinstance(entry, Reading) else None
-
-
-def _differ(old: Reading | Withdrawal | None, new: Reading | Withdrawal) -> bool:
-    return _values(old) != _values(new)
-
-
-def _what(old: Reading | Withdrawal | None, new: Reading | Withdrawal) -> str:
-    if isinstance(new, Withdrawal):
-        return "withdrawn"
-    return "corrected" if isinstance(old, Reading) else "late"
+        return causes[:_MOST_TOLD]
 
 
 class Course:

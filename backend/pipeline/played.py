@@ -22,8 +22,9 @@ from citywise.backend.kinds import Kinds, builtin
 from citywise.backend.notices.objects import notice_object
 from citywise.backend.notices.wording import spoken
 from citywise.backend.packs.notices import OpenNotices
-from citywise.backend.packs.run import Step, TemplateRun
+from citywise.backend.packs.run import TemplateRun
 from citywise.backend.packs.sight import Sight
+from citywise.backend.packs.steps import Step
 from citywise.backend.packs.supply import UNREADABLE
 from citywise.backend.packs.template import TemplateVersion
 from citywise.backend.pipeline.evaluation import RequestRun, Row

@@ -24,7 +24,7 @@ from citywise.backend.ingest import log, records
 from citywise.backend.ingest.log import LogError
 from citywise.backend.kinds import Kinds
 from citywise.backend.kinds.installed import KnownKinds
-from citywise.backend.packs.run import LATE_MS
+from citywise.backend.packs.telling import LATE_MS
 from citywise.backend.pipeline import worker
 from citywise.backend.pipeline.behind import Behind
 from citywise.backend.pipeline.parts import Division

@@ -27,7 +27,7 @@ from citywise.backend.ingest.records import (
     record_position,
 )
 from citywise.backend.kinds import Kinds, builtin
-from citywise.backend.packs.run import LATE_MS
+from citywise.backend.packs.telling import LATE_MS
 from citywise.backend.packs.template import TemplateVersion
 from citywise.backend.pipeline import bundle
 from citywise.backend.pipeline.evaluation import RequestRun, Row, standing
@@ -195,7 +195,7 @@ class Worker:
         steps = {"read": time.perf_counter() - began, "reason": 0.0}
         try:
             entries = self._slices.read(task.location, task.start, task.end)
-            run.present_ms, run.late_ms = task.present_ms, task.late_ms
+            run.telling.present_ms, run.telling.late_ms = task.present_ms, task.late_ms
             for piece, end in _clocked(entries, task.end):
                 for step in chain.from_iterable(map(run.take, piece)):
                     steps["reason"] += step.evaluated.seconds

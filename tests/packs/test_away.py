@@ -10,7 +10,8 @@ from typing import Any, Literal
 import pytest
 
 from citywise.backend.ingest.records import ClockReading, LogEntry
-from citywise.backend.packs.run import LATE_MS, TemplateRun
+from citywise.backend.packs.run import TemplateRun
+from citywise.backend.packs.telling import LATE_MS
 from citywise.backend.packs.template import TemplateVersion
 from tests.packs.test_restarts import RULES, Step, life, written
 from tests.packs.test_run import START, template
@@ -32,7 +33,7 @@ def lived(
         end = min(at + next(pieces), len(entries))
         taken, at = entries[at:end], end
         clocks = [e.complete_ms for e in taken if isinstance(e, ClockReading)]
-        run.present_ms = max(clocks, default=None)
+        run.telling.present_ms = max(clocks, default=None)
         for entry in taken:
             for step in run.take(entry):
                 yield from step.changes

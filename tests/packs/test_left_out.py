@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from citywise.backend.ingest.records import LogEntry, Reading
-from citywise.backend.packs.run import Step, TemplateRun
+from citywise.backend.packs.run import TemplateRun
+from citywise.backend.packs.steps import Step
 from citywise.backend.packs.supply import Supply
+from citywise.backend.packs.telling import Telling
 from citywise.reasoning.engines.clingo.solver import SolverEngine
 from citywise.reasoning.model.engine import AnswerSet, WindowFacts
 from tests.packs.test_run import JAM, Happening, event, instance, log, route, template
@@ -122,15 +124,15 @@ def test_what_the_machine_lacks_is_raised_and_nothing_is_told(
 def test_a_fault_in_what_one_instance_is_told_leaves_it_for_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    changes = TemplateRun._changes
+    changes = Telling.changes
     broken = True
 
-    def picky(run: TemplateRun, t: int, key: str, *more: Any) -> Iterator[dict[str, Any]]:
+    def picky(run: Telling, t: int, key: str, *more: Any) -> Iterator[dict[str, Any]]:
         if broken and key == '"a.jam"':
             raise KeyError("title")
         yield from changes(run, t, key, *more)
 
-    monkeypatch.setattr(TemplateRun, "_changes", picky)
+    monkeypatch.setattr(Telling, "changes", picky)
     run = TemplateRun(JAM)
     entries = log([instance("a"), route("a"), instance("b"), route("b"),
                    event("e", 10.2), 1, event("e", 10.2, level=5), 1])  # fmt: skip

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from citywise.backend.kinds import builtin
-from citywise.backend.packs.run import LATE_MS
+from citywise.backend.packs.telling import LATE_MS
 from citywise.backend.pipeline.requests import find
 from citywise.backend.pipeline.results import Results
 from citywise.backend.pipeline.source import (
