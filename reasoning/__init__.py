@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ReasoningError,
         RequestError,
         SolvingError,
+        StateError,
     )
     from citywise.reasoning.languages.casp.parsing import parse, parse_file
     from citywise.reasoning.limits import LimitError, Limits
@@ -40,6 +41,7 @@ _PLACES = {
     "citywise.reasoning.engines.clingo.guard": ("limited",),
     "citywise.reasoning.errors": (
         "Finding", "ItemError", "Location", "ReasoningError", "RequestError", "SolvingError",
+        "StateError",
     ),
     "citywise.reasoning.languages.casp.parsing": ("parse", "parse_file"),
     "citywise.reasoning.limits": ("LimitError", "Limits"),
@@ -66,7 +68,7 @@ __all__ = [  # noqa: RUF022 - in the order of docs/library.md
     "Triple", "Iri", "Literal", "KnowledgeSource", "Knowledge", "Background", "background",
     "Limits", "limited", "engine_for", "Choice", "Engine", "WindowFacts", "Signature",
     "ReasoningError", "RequestError", "ItemError", "RecordedError", "MisusedError", "SolvingError",
-    "LimitError",
+    "StateError", "LimitError",
 ]  # fmt: skip
 
 

@@ -39,6 +39,10 @@ class ItemError(ReasoningError):
     """A stream item or a triple cannot be used; the message names it."""
 
 
+class StateError(ReasoningError):
+    """A state that was kept cannot be gone on from; the message says what of it."""
+
+
 class SolvingError(ReasoningError):
     """The solver refused or could not evaluate a request."""
 

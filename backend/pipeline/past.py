@@ -14,7 +14,7 @@ from typing import Any
 
 from citywise.backend.ingest.corrections import Cause
 from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Withdrawal
-from citywise.reasoning import State
+from citywise.reasoning import State, StateError
 
 CHECKPOINTS = 6
 """In the longest horizon: a revision evaluates at most a sixth of it more than it must."""
@@ -118,7 +118,15 @@ class Past:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Past:
-        """What `to_json` gave."""
+        """What `to_json` gave; raises `StateError`."""
+        try:
+            return cls._read(values)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            what = f"{type(error).__name__}: {error}"
+            raise StateError(f"what is kept of the past cannot be read ({what})") from error
+
+    @classmethod
+    def _read(cls, values: Mapping[str, Any]) -> Past:
         kept = [Checkpoint(State.from_json(s), since) for since, s in values["checkpoints"]]
         return cls(values["needed"], kept, list(values["left_out"]))
 

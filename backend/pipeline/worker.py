@@ -39,7 +39,7 @@ from citywise.backend.pipeline.slices import Slices, Stretch
 from citywise.backend.pipeline.templates import TemplateRuns
 from citywise.backend.pipeline.warm import WarmRuns
 from citywise.backend.repeats import Repeats
-from citywise.reasoning import Choice, Limits, State
+from citywise.reasoning import Choice, Limits, State, StateError
 from citywise.reasoning.budget import seldom_collected
 
 LOG = logging.getLogger("citywise.worker")
@@ -130,7 +130,8 @@ class Worker:
             if task.template is None and isinstance(error, LogError):
                 raise  # the log is everybody's
             LOG.exception("request %s cannot be evaluated", task.request)
-            yield from self._stuck(task, f"{type(error).__name__}: {error}")
+            way_out = _way_out(task) if isinstance(error, StateError) else ""
+            yield from self._stuck(task, f"{type(error).__name__}: {error}{way_out}")
 
     def _answer(self, task: Task) -> Iterator[Row]:
         if task.template is None:
@@ -287,6 +288,19 @@ def _resumed(task: Task, revises: bool) -> tuple[State, Past | None]:
         return state, Past.from_json(known)
     needed = item_position(task.resume_from)
     return state, Past(needed, [Checkpoint(state, needed)])
+
+
+def _way_out(task: Task) -> str:
+    """What to do with a state that this version cannot read."""
+    if task.template is not None:
+        return (
+            "; start the version again that kept it, or leave it: once more than "
+            "`ingest.max_lag_bytes` behind, the template begins anew"
+        )
+    return (
+        "; start the version again that kept it, or leave the request out of `pipeline.requests` "
+        "for one start: then it begins with what is new"
+    )
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,7 @@ from typing import Any
 
 from citywise.reasoning.engines.choosing import AutoEngine, solver_engine
 from citywise.reasoning.engines.programs import RequestEngine
-from citywise.reasoning.errors import ItemError, SolvingError
+from citywise.reasoning.errors import ItemError, SolvingError, StateError
 from citywise.reasoning.limits import Limits
 from citywise.reasoning.model.carried import Carried
 from citywise.reasoning.model.engine import (
@@ -74,7 +74,16 @@ class State:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> State:
-        """The state that `to_json` described."""
+        """The state that `to_json` described; what a former version did not keep is as in a
+        reasoner that has kept nothing. Raises `StateError`."""
+        usual = vars(cls())
+        for name, value in values.items():
+            if name not in usual:
+                raise StateError(f"the state has `{name}`, which only a newer version understands")
+            kept = list if isinstance(usual[name], list) else (int, type(None))
+            if not isinstance(value, kept):
+                wanted = "a list" if kept is list else "a whole number"
+                raise StateError(f"`{name}` of the state is {value!r}, expected {wanted}")
         return cls(**values)
 
 

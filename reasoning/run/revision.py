@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any
 
 from citywise.reasoning.engines.incremental.views import Amended
-from citywise.reasoning.errors import ItemError, ReasoningError
+from citywise.reasoning.errors import ItemError, ReasoningError, StateError
 from citywise.reasoning.model.engine import AnswerSet, difference
 from citywise.reasoning.model.request import Signature
 from citywise.reasoning.run.course import (
@@ -34,6 +34,9 @@ from citywise.reasoning.streams.revised import Change, Line, Ordered
 
 _FEW = 256
 """Items and evaluations from which on it is looked which are needed no more."""
+
+FORMAT = 1
+"""Of snapshots; those before had no number and are read as it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +160,7 @@ class Revising:
         course = self.course
         answers = [found for done in self._done if (found := only(done.evaluation)) is not None]
         return {
+            "format": FORMAT,
             "program": course.request.name,
             "horizon": self.items.horizon,
             "start": self.items.start,
@@ -178,7 +182,14 @@ class Revising:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a `snapshot`; raises `ReasoningError` if it is another program's, or of
-        another horizon or start, or if lines were taken before."""
+        another horizon or start, or if lines were taken before, and its kind `StateError` for one
+        that only a newer version understands."""
+        if state.get("format", FORMAT) != FORMAT:
+            raise StateError(
+                f"the snapshot has the format {state['format']!r}, and this version reads "
+                f"{FORMAT}: restore it with the version that took it, or read the stream from its "
+                "start"
+            )
         mine = {"program": self.course.request.name, "horizon": self.items.horizon,
                 "start": self.items.start}  # fmt: skip
         for name, value in mine.items():
@@ -189,6 +200,15 @@ class Revising:
                 )
         if self.items.newest is not None or self._at != BEGINNING:
             raise ReasoningError("lines were taken before: restore a snapshot before the first one")
+        try:
+            self._restore(state)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise StateError(
+                f"the snapshot cannot be read ({type(error).__name__}: {error}): take another, or "
+                "read the stream from its start"
+            ) from error
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
         course = self.course
         course.unix = state["unix"]
         course.supplied = frozenset(Signature(*each) for each in state["supplied"])

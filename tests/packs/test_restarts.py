@@ -15,6 +15,7 @@ import pytest
 from citywise.backend.ingest.records import ClockReading, LogEntry, Standing
 from citywise.backend.packs.run import TemplateRun
 from citywise.backend.packs.template import TemplateVersion
+from citywise.reasoning import StateError
 from tests.packs.test_run import GARAGE, START, instance, position, reading, template
 
 LASTS_S, PAUSE_S = 90, 600
@@ -118,8 +119,10 @@ class Committed:
 class Process:
     """It evaluates, and commits what it tells with its state; whatever dies, that stays."""
 
-    def __init__(self, entries: Sequence[LogEntry]) -> None:
+    def __init__(self, entries: Sequence[LogEntry], *, is_former: bool = False) -> None:
         self.entries, self.now = entries, Committed([], 0, {})
+        self._is_former = is_former
+        """Whether states are found as a former version kept them: without when answers are due."""
         self._runs: dict[int, TemplateRun] = {}
 
     def work(self, number: int, *, dies: bool = False) -> None:
@@ -150,7 +153,11 @@ class Process:
         if version not in self._runs:
             state, since = self.now.states.get(version, ("{}", 0))
             past = [e for e in self.entries[: self.now.at] if e.position >= since]
-            self._runs[version] = TemplateRun(of(version), state=json.loads(state), past=past)
+            known = json.loads(state)
+            if self._is_former and "memory" in known:
+                keys = known["memory"]["keys"]
+                known["memory"]["keys"] = {key: kept[:4] for key, kept in keys.items()}
+            self._runs[version] = TemplateRun(of(version), state=known, past=past)
         return self._runs[version]
 
     @staticmethod
@@ -163,11 +170,11 @@ def of(version: int) -> TemplateVersion:
     return template(RULES, version=version)
 
 
-def restarts(seed: int, number: int) -> Counter[str]:
+def restarts(seed: int, number: int, *, is_former: bool = False) -> Counter[str]:
     """So many restarts of a life; what was told in the end is what the oracle says."""
     chance, done = random.Random(seed), Counter[str]()
     steps = life(chance, 3 * number)
-    process, copies = Process(written(steps)), list[Committed]()
+    process, copies = Process(written(steps), is_former=is_former), list[Committed]()
     while process.now.at < len(process.entries):
         process.work(chance.randint(1, 6))
         if sum(done.values()) >= number:
@@ -192,6 +199,18 @@ def restarts(seed: int, number: int) -> Counter[str]:
 
 def test_timed_notices_survive_restarts_as_if_there_had_been_none() -> None:
     assert restarts(1, 20)["told"] > 5
+
+
+def test_states_of_a_former_version_are_gone_on_from() -> None:
+    assert restarts(2, 20, is_former=True)["told"] > 5
+
+
+@pytest.mark.parametrize(
+    "state", [{"memory": {"keys": {"k": [1]}}}, {"memory": {"keys": 3}}, {"memory": 7}]
+)
+def test_what_instances_remember_is_not_guessed_at(state: dict[str, Any]) -> None:
+    with pytest.raises(StateError, match="what instances remember cannot be read"):
+        TemplateRun(of(1), state={"clock": [START, 0], **state})
 
 
 def test_a_memory_made_anew_would_withhold_what_nobody_was_told() -> None:

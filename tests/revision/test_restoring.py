@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from citywise.reasoning import AnswerSet, Item, Line, ReasoningError, Revising, parse, revising
+from citywise.reasoning import (
+    AnswerSet,
+    Item,
+    Line,
+    ReasoningError,
+    Revising,
+    StateError,
+    parse,
+    revising,
+)
 from citywise.reasoning.rdf.mapping import Blank, Iri, Literal, Triple
 from citywise.reasoning.run.course import answers_from_json, answers_to_json
 from citywise.reasoning.streams.items import item_from_json, item_to_json
@@ -60,6 +69,21 @@ def test_a_snapshot_of_other_bounds_is_refused(horizon: int, start: int) -> None
         pytest.raises(ReasoningError, match=r"snapshot is of (horizon 60|start 0), and this is"),
     ):
         reasoner.restore(_state())
+
+
+def test_a_snapshot_of_a_former_version_is_read_and_of_a_newer_one_refused() -> None:
+    """The former ones had no number."""
+    state = _state()
+    with revising(HOT, horizon=60, start=0) as reasoner:
+        reasoner.restore({name: value for name, value in state.items() if name != "format"})
+        again = _told(reasoner, Line(Item(1, "at(a,20)"), "r1", position=3))
+    assert [number for _time, number, _atoms in again] == [1, 1]
+    for strange in ({**state, "format": 2}, {k: v for k, v in state.items() if k != "given"}):
+        with (
+            revising(HOT, horizon=60, start=0) as reasoner,
+            pytest.raises(StateError, match=r"this version reads 1: restore|KeyError: 'given'"),
+        ):
+            reasoner.restore(strange)
 
 
 def test_a_snapshot_is_restored_before_the_first_line() -> None:

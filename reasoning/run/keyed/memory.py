@@ -23,7 +23,7 @@ from clingo.ast import ASTType, BinaryOperator, Sign, UnaryOperator
 
 from citywise.reasoning.asp.rules import atom_signatures, head_atoms
 from citywise.reasoning.asp.syntax import Node, variables
-from citywise.reasoning.errors import SolvingError
+from citywise.reasoning.errors import SolvingError, StateError
 from citywise.reasoning.model.carried import NOW, Carried, clock
 from citywise.reasoning.model.engine import Answered, AnswerSet
 from citywise.reasoning.model.request import OURS, Request, Signature
@@ -202,7 +202,13 @@ class KeyedMemory:
 
     def restore(self, state: Mapping[str, Any], keys: Collection[str]) -> None:
         """Stand where another stood that gave `state`, before the last evaluations of `keys`,
-        which are to come again."""
+        which are to come again. Raises `StateError`."""
+        try:
+            self._restore(state, keys)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise StateError(f"what instances remember cannot be read: {error}") from error
+
+    def _restore(self, state: Mapping[str, Any], keys: Collection[str]) -> None:
         self._clock = state.get("clock")
         for key, (time, feedback, since, last, *due) in state.get("keys", {}).items():
             if key in keys:
