@@ -1,4 +1,5 @@
-"""Puts into a wheel what a checkout has at its root: pages, ontologies, and the libraries of npm.
+"""Puts into a wheel what a checkout has at its root: pages, ontologies, operators' files, and the
+libraries of npm.
 
 All else that a build needs to know stands in pyproject.toml.
 """
@@ -15,7 +16,7 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
-FOLDERS = ("web", "ontologies")
+FOLDERS = ("web", "ontologies", "deploy")
 BUILD_ONLY = {"node_modules/esbuild-wasm"}
 """Libraries that make what the wheel has: they themselves are not in it."""
 MARKS = shutil.ignore_patterns(".stamp")

@@ -1,5 +1,6 @@
 """Traces of messages through the system, by OpenTelemetry: on where the standard variable
 `OTEL_EXPORTER_OTLP_ENDPOINT` (or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`) says where to send them.
+Measures go the same way (`api/measures.py`).
 
 A stage is a span; `traceparent` (W3C Trace Context) carries it on to the next process. Without
 the variable nothing is imported, and every call returns at once.
@@ -17,6 +18,7 @@ from typing import Any
 
 LOG = logging.getLogger("citywise.telemetry")
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+MISSING = "there is no OpenTelemetry: install citywise[traces]"
 Attributes = Mapping[str, str | int | float | bool]
 _HEADER = "traceparent"
 _LONGEST = 55
@@ -29,23 +31,35 @@ _provider: Any = None
 def begin(role: str) -> None:
     """Send the spans of this process, which plays a role, where the environment says."""
     global _tracer, _provider
-    wanted = any(os.environ.get(name) for name in ENDPOINTS)
-    if not wanted or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+    if not is_wanted("TRACES"):
         return
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
-        LOG.error(
-            "%s is set, but there is no OpenTelemetry: install citywise[traces]", ENDPOINTS[0]
-        )
+        LOG.error("%s is set, but %s", ENDPOINTS[0], MISSING)
         return
-    named = {"service.name": os.environ.get("OTEL_SERVICE_NAME", "citywise"), "citywise.role": role}
-    _provider = TracerProvider(resource=Resource.create(named))
+    _provider = TracerProvider(resource=resource(role))
     _provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     _tracer = _provider.get_tracer("citywise")
+
+
+def is_wanted(signal: str) -> bool:
+    """Whether the environment says where to send a signal (`TRACES`, `METRICS`), and does not
+    say that it is not to be."""
+    ends = ("OTEL_EXPORTER_OTLP_ENDPOINT", f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT")
+    is_off = os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
+    is_none = os.environ.get(f"OTEL_{signal}_EXPORTER", "").lower() == "none"
+    return any(os.environ.get(name) for name in ends) and not is_off and not is_none
+
+
+def resource(role: str) -> Any:
+    """What a process is called that sends something."""
+    from opentelemetry.sdk.resources import Resource
+
+    name = os.environ.get("OTEL_SERVICE_NAME", "citywise")
+    return Resource.create({"service.name": name, "citywise.role": role})
 
 
 def end() -> None:
@@ -76,8 +90,12 @@ class Stage:
         if stage := begun(name, begun_ns, self.traceparent, attributes):
             stage.end(ended_ns)
 
-    def end(self, ended_ns: int) -> None:
-        """It is over."""
+    def end(self, ended_ns: int, error: str | None = None) -> None:
+        """It is over; with an error, in vain."""
+        if error is not None:
+            from opentelemetry.trace import Status, StatusCode
+
+            self._span.set_status(Status(StatusCode.ERROR, error))
         self._span.end(ended_ns)
 
 

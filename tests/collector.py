@@ -23,6 +23,18 @@ class Span:
     begun_ns: int
     ended_ns: int
     attributes: dict[str, Any]
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value of a measure as it came; of a histogram the counts of its buckets, too."""
+
+    kind: str
+    labels: dict[str, Any]
+    value: float
+    counts: tuple[int, ...] = ()
+    bounds: tuple[float, ...] = ()
 
 
 @dataclass
@@ -31,6 +43,8 @@ class Collector:
 
     url: str = ""
     spans: list[Span] = field(default_factory=list)
+    points: dict[str, list[Point]] = field(default_factory=dict)
+    """Of each measure, by its name, the last that came."""
 
     def of(self, trace: str) -> dict[str, Span]:
         """The spans of a trace, by name."""
@@ -46,7 +60,11 @@ def collecting() -> Iterator[Collector]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             is_packed = self.headers.get("Content-Encoding") == "gzip"
-            collector.spans += _read(gzip.decompress(body) if is_packed else body)
+            body = gzip.decompress(body) if is_packed else body
+            if self.path.endswith("/metrics"):
+                collector.points.update(_measures(body))
+            else:
+                collector.spans += _read(body)
             self.send_response(200)
             self.send_header("Content-Type", "application/x-protobuf")
             self.send_header("Content-Length", "0")
@@ -85,7 +103,30 @@ def _read(body: bytes) -> Iterator[Span]:
                     span.start_time_unix_nano,
                     span.end_time_unix_nano,
                     _values(span.attributes),
+                    span.status.message,
                 )
+
+
+def _measures(body: bytes) -> Iterator[tuple[str, list[Point]]]:
+    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+        ExportMetricsServiceRequest,
+    )
+
+    request = ExportMetricsServiceRequest()
+    request.ParseFromString(body)
+    for resource in request.resource_metrics:
+        for scope in resource.scope_metrics:
+            for measure in scope.metrics:
+                kind = measure.WhichOneof("data")
+                found = getattr(measure, kind).data_points
+                yield measure.name, [_point(kind, one) for one in found]
+
+
+def _point(kind: str, one: Any) -> Point:
+    labels = _values(one.attributes)
+    if kind == "histogram":
+        return Point(kind, labels, one.sum, tuple(one.bucket_counts), tuple(one.explicit_bounds))
+    return Point(kind, labels, getattr(one, one.WhichOneof("value")))
 
 
 def _values(pairs: Any) -> dict[str, Any]:

@@ -187,6 +187,13 @@ def test_an_app_with_python_is_made_and_tried(wheel: Path, source: Path, tmp_pat
 
 @pytest.mark.long
 @pytest.mark.spark
+def test_what_operators_copy_is_in_the_wheel(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    files = [path for path in (REPOSITORY / "deploy").rglob("*") if path.is_file()]
+    assert len(files) > 10
+    assert {f"citywise/{path.relative_to(REPOSITORY)}" for path in files} <= names
+
+
 def test_the_demo_runs_from_the_wheel(wheel: Path, source: Path, tmp_path: Path) -> None:
     """Broker, pages, ontologies, browser libraries and the rules of our apps are in it; an app
     that is installed beside it serves its page."""

@@ -32,6 +32,4 @@ def readyz() -> Response:
 @access.city
 def show_metrics() -> Response:
     """Metrics in Prometheus' text format."""
-    city = state()
-    metrics.STREAMS.set(city.hub.clients)
-    return metrics.render(city.engine, city.settings)
+    return metrics.render()

@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from citywise.backend.api import operator
+from citywise.backend.api.state import state
 from citywise.backend.operations.readiness import check_all
 from citywise.backend.settings import Settings
 from citywise.backend.store import letters as refusals
@@ -73,17 +74,24 @@ class SystemCollector(Collector):
         yield from (events, letters, counted)
 
 
-def render(engine: Engine, settings: Settings) -> Response:
-    """All metrics as text; those of all processes if `PROMETHEUS_MULTIPROC_DIR` is set."""
-    registry = CollectorRegistry()
+def registries() -> Iterator[CollectorRegistry]:
+    """All measures there are of this city: those of all processes if `PROMETHEUS_MULTIPROC_DIR` is
+    set, and what the database knows."""
+    city = state()
+    STREAMS.set(city.hub.clients)
+    counted = REGISTRY
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
-        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        text = generate_latest(registry)
-    else:
-        text = generate_latest(REGISTRY)
+        counted = CollectorRegistry()
+        MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
     system = CollectorRegistry()
-    system.register(SystemCollector(engine, settings))
-    return Response(text + generate_latest(system), content_type=CONTENT_TYPE_LATEST)
+    system.register(SystemCollector(city.engine, city.settings))
+    yield from (counted, system)
+
+
+def render() -> Response:
+    """All measures as text."""
+    text = b"".join(map(generate_latest, registries()))
+    return Response(text, content_type=CONTENT_TYPE_LATEST)
 
 
 def install(app: Flask) -> None:

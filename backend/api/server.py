@@ -204,12 +204,13 @@ class WebServer(BaseApplication):  # type: ignore[misc]
         self.cfg.set("ssl_context", shaking)
 
     def load(self) -> Flask:
-        from citywise.backend.api import sessions
+        from citywise.backend.api import measures, sessions
         from citywise.backend.api.app import create_app
 
         telemetry.begin("web")
         WARM.most = KEPT_SOLVERS
         self.flask = create_app(self.settings)
+        measures.begin(self.flask)
         sessions.sweep(self.flask.extensions["citywise"].engine)
         for app, parts in of_settings(self.settings).items():
             if parts.ready is not None:

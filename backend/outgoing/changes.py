@@ -26,6 +26,8 @@ class Change:
     body: Mapping[str, Any]
     created_ms: int
     user: str | None = None
+    traceparent: str | None = None
+    """The trace that it belongs to."""
 
     @property
     def is_over(self) -> bool:
@@ -46,6 +48,8 @@ def since(
     row = OutboxRow
     of_events = row.user.is_(None) & (row.kind != NOTICE)
     of_user = false() if user is None else row.user == user
-    query = select(row.id, row.kind, row.t_ms, row.body, row.created_ms, row.user)
-    wanted = query.where(row.id > position, or_(of_events, of_user)).order_by(row.id).limit(most)
+    told = (row.id, row.kind, row.t_ms, row.body, row.created_ms, row.user, row.traceparent)
+    wanted = (
+        select(*told).where(row.id > position, or_(of_events, of_user)).order_by(row.id).limit(most)
+    )
     return [Change(*found) for found in connection.execute(wanted)]

@@ -13,9 +13,11 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -23,6 +25,7 @@ from prometheus_client import Counter
 from sqlalchemy import Engine, delete
 from sqlalchemy.orm import Session
 
+from citywise.backend import telemetry
 from citywise.backend.ingest import log
 from citywise.backend.kinds.installed import KnownKinds
 from citywise.backend.ngsi import entities
@@ -249,7 +252,8 @@ class Sender:
             change = one.ahead[0]
             for number, body in self._messages(one, change):
                 try:
-                    self._post(one, number, body)
+                    with _traced(one, change) as marks:
+                        self._post(one, number, body, marks)
                 except PostError as error:
                     if wall_ms() - change.created_ms > self._give_up_ms:
                         self._give_up(one, str(error))
@@ -298,7 +302,13 @@ class Sender:
         kind = kinds[change.kind]
         return list(entities.readings(kind, change.sensor, change.at_ms, change.values, at))
 
-    def _post(self, one: _Receiver, number: int, body: Mapping[str, Any]) -> None:
+    def _post(
+        self,
+        one: _Receiver,
+        number: int,
+        body: Mapping[str, Any],
+        trace: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         identity = f"{one.about.id}.{number}"
         form = {"Content-Type": "application/json"}
         if one.notifications is not None:
@@ -306,7 +316,7 @@ class Sender:
         else:
             payload = orjson.dumps({"id": identity, "subscription": one.about.id, **body})
         marks = signing.headers(one.about.secret, identity, int(time.time()), payload)
-        one.line.post(payload, {"User-Agent": "citywise", **form, **marks})
+        one.line.post(payload, {"User-Agent": "citywise", **form, **trace, **marks})
         one.retries.succeeded()
         one.sent += 1
         POSTED.inc()
@@ -359,6 +369,31 @@ class Sender:
     def _note(self, identity: str, log_position: int | None = None, **values: Any) -> None:
         with self._engine.begin() as connection:
             subscriptions.keep(connection, identity, log_position, **values)
+
+
+@contextmanager
+def _traced(one: _Receiver, change: Change | Measured) -> Iterator[dict[str, str]]:
+    """A stage of a change's trace, from its commit until the receiver has taken it or not; what the
+    receiver is told of it."""
+    parent = change.traceparent if isinstance(change, Change) else None
+    stage = None
+    if parent is not None and telemetry.is_on():
+        told: telemetry.Attributes = {
+            "citywise.announcement": change.id,
+            "citywise.subscription": one.about.id,
+        }
+        stage = telemetry.begun("tell a webhook", change.created_ms * 1_000_000, parent, told)
+    if stage is None:
+        yield {}
+        return
+    error = None
+    try:
+        yield {"traceparent": stage.traceparent}
+    except PostError as failure:
+        error = str(failure)
+        raise
+    finally:
+        stage.end(time.time_ns(), error)
 
 
 def _differs(one: Subscription, other: Subscription) -> bool:

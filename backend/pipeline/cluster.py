@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from citywise.backend import machine
 from citywise.backend.errors import CitywiseError
 from citywise.backend.ingest import remote
-from citywise.backend.pipeline import bundle
+from citywise.backend.pipeline import bundle, early
 from citywise.backend.pipeline.requests import find
 from citywise.backend.settings import Settings
 
@@ -81,7 +81,17 @@ def _built(settings: Settings, values: dict[str, str]) -> SparkSession:
     builder = SparkSession.builder.master(settings.pipeline.master).appName("citywise")
     for name, value in values.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    # Java hands its own to the Python that it starts; ours stays as it was.
+    before = os.environ.get("PYTHONPATH")
+    ahead = early.prepare(settings.data_dir.resolve() / "spark" / "early")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ahead, before)))
+    try:
+        return builder.getOrCreate()
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
 
 
 def _addresses(host: str) -> dict[str, str]:

@@ -44,6 +44,10 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("citywise.pipeline")
 _TRIM_SECONDS = 60
 _BEAT_SECONDS = 1.0
+_TOO_SLOW = "Python worker failed to connect back"
+"""What Spark says where its Python process for a source takes more than 10 s to start: no setting
+changes that."""
+SLOWLY = "starting its query again, as Spark's Python worker was not up within 10 s"
 BATCH_SECONDS = Histogram("citywise_batch_seconds", "Time to commit a batch")
 COMMIT_SECONDS = Histogram("citywise_commit_seconds", "Time of a batch's transaction")
 POSITION = Gauge(
@@ -75,18 +79,22 @@ class PipelineService:
     def run(self) -> None:
         """Start Spark and work until `stop` is set or the query fails."""
         with self._starting():
-            spark, query = self._begin()
+            spark, position = self._begin()
+            query = self._ask(spark, position)
         try:
-            self._watch(query)
+            while not self._watch(query):
+                LOG.warning("Spark's Python worker was not up within 10 s; starting it again")
+                with self._starting(SLOWLY):
+                    query = self._ask(spark, position)
         finally:
             query.stop()
             spark.stop()
 
     @contextmanager
-    def _starting(self) -> Iterator[None]:
+    def _starting(self, stage: str = "starting") -> Iterator[None]:
         """Say once a second how far the start is: on some machines it takes minutes."""
         begun = threading.Event()
-        self._at("starting")
+        self._at(stage)
 
         def beat() -> None:
             while not begun.wait(_BEAT_SECONDS):
@@ -103,7 +111,8 @@ class PipelineService:
         self._stage = stage
         self._beat()
 
-    def _begin(self) -> tuple[SparkSession, StreamingQuery]:
+    def _begin(self) -> tuple[SparkSession, int]:
+        """Start Spark; also where in the log to begin."""
         pipeline = self._settings.pipeline
         with self._engine.connect() as connection:
             self._kinds = installed.read(connection)
@@ -118,9 +127,12 @@ class PipelineService:
         position = self._committed()
         spark = cluster.session(self._settings, self._at)
         self._at("starting its query")
+        return spark, position
+
+    def _ask(self, spark: SparkSession, position: int) -> StreamingQuery:
         query = self._query = self._start(spark, position)
         self._at(None)
-        return spark, query
+        return query
 
     def _check(self, path: Path) -> None:
         """See that a request can run. One that cannot be read does not keep the others from
@@ -209,12 +221,17 @@ class PipelineService:
             if row.kind == "cursor" and "parts" in row.body
         }
 
-    def _watch(self, query: StreamingQuery) -> None:
+    def _watch(self, query: StreamingQuery) -> bool:
+        """Watch a query until `stop` is set; False where it ended because the machine is slow, and
+        is worth another try: what it has to load has been loaded by then, and Java's code compiled.
+        """
         trimmed = time.monotonic()
         while not self._stop.wait(_BEAT_SECONDS):
             if not query.isActive:
                 self._check_log()
                 failure = query.exception()
+                if self._batches == 0 and _TOO_SLOW in str(failure):
+                    return False
                 raise RuntimeError(f"the Spark query ended: {failure}")
             self._beat()
             if query.lastProgress is not None:
@@ -223,6 +240,7 @@ class PipelineService:
                 trimmed = time.monotonic()
                 self._results.forget_others(self._names)
                 self._results.trim(self._settings.pipeline.trace_retention_hours * 3600)
+        return True
 
     def _check_log(self) -> None:
         """Raise `LogError` where the log is damaged: that says more than the task that met it."""

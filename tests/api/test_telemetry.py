@@ -12,9 +12,13 @@ from typing import Any
 
 import orjson
 import pytest
+from flask import Flask
+from prometheus_client import Histogram
+from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import Engine, select
 
 from citywise.backend import telemetry
+from citywise.backend.api import measures
 from citywise.backend.api.hub import Hub
 from citywise.backend.ingest.traced import Group, told_by
 from citywise.backend.logs import Json
@@ -23,6 +27,7 @@ from citywise.backend.pipeline.results import Results
 from citywise.backend.pipeline.traced import answered
 from citywise.backend.store.models import MessageTraceRow, OutboxRow
 from tests.api.templates import change
+from tests.api.town import Town
 from tests.collector import Collector, collecting
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -152,6 +157,90 @@ def test_without_the_package_one_is_told_what_to_install(
     telemetry.begin("tester")
     assert not telemetry.is_on()
     assert "install citywise[traces]" in caplog.text
+
+
+def test_what_is_scraped_is_sent_too_with_the_same_names_labels_and_values(
+    app: Flask, town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exporters = pytest.importorskip("opentelemetry.exporter.otlp.proto.http.metric_exporter")
+    town.running()
+    town.dead_letter(1, "bad-json")
+    client = app.test_client()
+    client.get("/healthz")
+    with collecting() as found:
+        monkeypatch.setenv(telemetry.ENDPOINTS[0], found.url)
+        text = client.get("/metrics").get_data(as_text=True)
+        measures.send(app, exporters.OTLPMetricExporter(), NOW_NS)
+    scraped = {
+        family.name: family
+        for family in text_string_to_metric_families(text)
+        if family.samples and not family.name.endswith("_created")
+    }
+    assert len(scraped) > 10
+    assert scraped.keys() <= found.points.keys()
+    changing = {"citywise_check_value", "citywise_http_requests", "citywise_http_request_seconds"}
+    for name in scraped.keys() - changing:
+        if not name.startswith("citywise_"):
+            continue  # of Python and the process: they change as one looks
+        values = [(s.labels, s.value) for s in scraped[name].samples if _is_value(s.name)]
+        assert [(p.labels, p.value) for p in found.points[name] if p.kind != "histogram"] == values
+    assert {p.kind for p in found.points["citywise_http_requests"]} == {"sum"}
+    (timed,) = [
+        point
+        for point in found.points["citywise_http_request_seconds"]
+        if point.labels == {"endpoint": "health.healthz"}
+    ]
+    assert len(timed.counts) == len(timed.bounds) + 1
+    counted = 'citywise_http_request_seconds_count{endpoint="health.healthz"} '
+    assert f"{counted}{float(sum(timed.counts))}" in text
+
+
+def _is_value(name: str) -> bool:
+    return not name.endswith(("_created", "_bucket", "_count", "_sum"))
+
+
+def test_what_a_bucket_counts_is_not_counted_in_the_next(app: Flask) -> None:
+    pytest.importorskip("opentelemetry.sdk")
+    counted = Histogram("lengths", "Lengths", ["of"], buckets=(1, 2, 4), registry=None)
+    for length in (0.5, 1, 1.5, 3, 3, 9):
+        counted.labels("x").observe(length)
+    (found,) = measures.measured(counted.collect(), 1, 2)
+    (point,) = found.data.data_points
+    assert (list(point.bucket_counts), list(point.explicit_bounds)) == ([2, 1, 2, 1], [1, 2, 4])
+    assert (point.count, point.sum) == (6, 18.0)
+    assert (point.start_time_unix_nano, point.time_unix_nano) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("variables", "traces", "measures_too"),
+    [
+        ({}, False, False),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}, True, True),
+        ({"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://127.0.0.1:1"}, False, True),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://[::1]:1", "OTEL_METRICS_EXPORTER": "none"},
+            True,
+            False,
+        ),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://[::1]:1", "OTEL_TRACES_EXPORTER": "none"},
+            False,
+            True,
+        ),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://[::1]:1", "OTEL_SDK_DISABLED": "TRUE"},
+            False,
+            False,
+        ),
+    ],
+)
+def test_the_standard_variables_say_what_is_sent(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], traces: bool, measures_too: bool
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert telemetry.is_wanted("TRACES") is traces
+    assert telemetry.is_wanted("METRICS") is measures_too
 
 
 def test_what_is_logged_about_a_message_has_its_trace() -> None:

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, insert
+from sqlalchemy import Engine, insert, update
 
+from citywise.backend import telemetry
 from citywise.backend.outgoing import signing, subscriptions
 from citywise.backend.outgoing.filters import Filter
 from citywise.backend.outgoing.subscriptions import Subscription
@@ -21,6 +22,7 @@ from citywise.backend.people import accounts
 from citywise.backend.settings import Webhooks
 from citywise.backend.store.models import OutboxRow
 from citywise.backend.times import wall_ms
+from tests.collector import collecting
 from tests.databases import begun
 from tests.outgoing.receiving import Receiver, receiving
 
@@ -70,6 +72,35 @@ def announce(engine: Engine, count: int, user: str | None = None, age_s: float =
     ]  # fmt: skip
     with engine.begin() as connection:
         connection.execute(insert(OutboxRow), rows)
+
+
+def test_a_post_is_a_stage_of_its_changes_trace_and_the_receiver_is_told_of_it(
+    engine: Engine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("opentelemetry.sdk")
+    trace, parent = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+    receiver.answer = lambda number: 503 if number == 0 else 204
+    about = subscribe(engine, receiver.url)
+    announce(engine, 2)
+    with engine.begin() as connection:
+        of_first = update(OutboxRow).where(OutboxRow.id == 1)
+        connection.execute(of_first.values(traceparent=f"00-{trace}-{parent}-01"))
+    with collecting() as collector:
+        monkeypatch.setenv(telemetry.ENDPOINTS[0], collector.url)
+        telemetry.begin("notifier")
+        try:
+            work = sender(engine, receiver)
+            until(work, lambda: len(receiver.taken) == 2)
+            work.close()
+        finally:
+            telemetry.end()
+    failed, taken = collector.spans
+    for span in (failed, taken):
+        assert (span.name, span.trace, span.parent) == ("tell a webhook", trace, parent)
+        assert span.attributes == {"citywise.announcement": 1, "citywise.subscription": about.id}
+    assert (failed.error, taken.error) == ("status 503", "")
+    told = [headers.get("traceparent") for headers in receiver.headers]
+    assert told == [f"00-{trace}-{taken.id}-01", None]
 
 
 def sender(engine: Engine, receiver: Receiver, **limits: float) -> Sender:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import runpy
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml  # type: ignore[import-untyped]
+from flask import Flask
+from prometheus_client import REGISTRY
+from prometheus_client.metrics import MetricWrapperBase
 
+from citywise.backend.api import metrics
 from citywise.backend.cli import cli
 from citywise.backend.machine import REPOSITORY
 from citywise.backend.operations.readiness import check_all
@@ -31,20 +37,68 @@ def expressions() -> list[str]:
     return [*shown, *(rule["expr"] for rule in RULES)]
 
 
-def metrics() -> set[str]:
-    """What our code counts, with the endings that Prometheus adds."""
-    code = "\n".join(
-        p.read_text("utf-8") for f in ("backend", "apps") for p in (REPOSITORY / f).rglob("*.py")
-    )
-    names = set(re.findall(r'"(citywise_[a-z_]+)"', code))
-    ended = {f"{name}{end}" for name in names for end in ("_total", "_bucket", "_sum", "_count")}
-    return names | ended
+def labels(app: Flask) -> dict[str, set[str]]:
+    """The labels of each measure, with the endings that Prometheus adds to its name."""
+    for folder in ("backend", "apps"):
+        for path in (REPOSITORY / folder).rglob("*.py"):
+            if "prometheus_client import" in path.read_text("utf-8"):
+                parts = path.relative_to(REPOSITORY).with_suffix("").parts
+                importlib.import_module(".".join(("citywise", *parts)))
+    found: dict[str, set[str]] = {}
+    for collector in list(REGISTRY._collector_to_names):
+        if isinstance(collector, MetricWrapperBase):
+            for name in REGISTRY._collector_to_names[collector]:
+                buckets = {"le"} if name.endswith("_bucket") else set()
+                found[name] = {*collector._labelnames} | buckets
+    with app.app_context():
+        _, system = metrics.registries()
+        for family in system.collect():
+            found[family.name] = set(getattr(family, "_labelnames", ()))
+    return found
 
 
-def test_dashboard_and_rules_ask_for_metrics_that_there_are() -> None:
-    asked = {name for text in expressions() for name in re.findall(r"citywise_\w+", text)}
-    assert len(asked) > 15
-    assert asked - metrics() == set()
+def asked(expression: str, legend: str = "") -> Iterator[tuple[str, set[str]]]:
+    """Each measure that is asked for, and the labels that are named beside it."""
+    grouped = {
+        label
+        for group in re.findall(r"by \(([\w, ]+)\)", expression)
+        for label in re.split(r", *", group)
+    }
+    shown = set(re.findall(r"\{\{ *(?:\$labels\.)?(\w+) *\}\}", legend))
+    for name, chosen in re.findall(r"(citywise_\w+)(?:\{([^}]*)\})?", expression):
+        yield name, grouped | shown | set(re.findall(r"(\w+)[=!]", chosen))
+
+
+def test_dashboard_and_rules_ask_for_measures_that_there_are_with_their_labels(app: Flask) -> None:
+    known = labels(app)
+    shown = [
+        (t["expr"], t.get("legendFormat", "")) for p in DASHBOARD["panels"] for t in p["targets"]
+    ]
+    ruled = [(rule["expr"], str(rule["annotations"])) for rule in RULES]
+    seen = set()
+    for expression, legend in [*shown, *ruled]:
+        for name, wanted in asked(expression, legend):
+            assert name in known, expression
+            assert wanted <= known[name], (expression, known[name])
+            seen.add(name)
+    assert len(seen) > 15
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="no promtool here (package prometheus)")
+def test_prometheus_reads_the_rules() -> None:
+    command = ["promtool", "check", "rules", str(DEPLOY / "prometheus" / "alerts.yml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_each_expression_is_closed_and_each_rule_is_whole() -> None:
+    """What can be said of them without Prometheus."""
+    for text in expressions():
+        for opening, closing in ("()", "{}", "[]"):
+            assert text.count(opening) == text.count(closing), text
+    for rule in RULES:
+        assert rule.keys() == {"alert", "expr", "for", "labels", "annotations"}
+        assert re.fullmatch(r"\d+[smh]", rule["for"])
 
 
 def test_rules_ask_for_checks_that_there_are(tmp_path: Path) -> None:
