@@ -4,7 +4,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { Aedes } from 'aedes'
-import { bound, Bucket } from './broker_bounds.mjs'
+import { bound, Bucket, Retained } from './broker_bounds.mjs'
 import { guard } from './broker_guard.mjs'
 import { listenFor } from './broker_listening.mjs'
 import { derived, mayRead, NOBODY, operator, refusal, Rights } from './broker_rights.mjs'
@@ -17,7 +17,8 @@ const LOOK_MS = 500
 const CONNECT_BYTES = 16 * 1024
 const BACKLOG_BYTES = 1024 * 1024
 const MOST_SESSIONS = 5 // of one device
-const MOST_RETAINED = 20_000 // at the topics of sources, which are not ours to know
+const RETAINED_OF_SOURCES = [20_000, 64 * 1024 * 1024] // topics and bytes, at topics that are not ours to know
+const RETAINED_OF_TOKENS = [200_000, 256 * 1024 * 1024] // at ours: places and states
 
 const same = (a, b) => a.length === b.length && timingSafeEqual(a, b)
 const equal = (given, expected) => same(Buffer.from(given ?? ''), Buffer.from(expected))
@@ -71,15 +72,14 @@ function prepare (client, _packet, done) {
 /** Of whoever it is: nobody, before it is known. `client` is null for the will of who is gone. */
 const rightsOf = (client) => client?.rights ?? NOBODY
 
-const retained = new Set()
+const ofSources = new Retained(...RETAINED_OF_SOURCES)
+const ofTokens = new Retained(...RETAINED_OF_TOKENS)
 
-/** Note what is retained at topics of sources; a reason where it would be too much. */
+/** Note what is retained, but what the city itself retains; a reason where it would be too much. */
 function tooMany (client, { topic, retain, payload }) {
-  if (!retain || !rightsOf(client).isForeign?.(topic)) return null
-  if (!payload.length) return retained.delete(topic) && null
-  if (retained.size >= MOST_RETAINED && !retained.has(topic)) return `${MOST_RETAINED} topics of sources are retained, which are the most`
-  retained.add(topic)
-  return null
+  if (!retain) return null
+  if (rightsOf(client).isForeign?.(topic)) return ofSources.note(topic, payload.length)
+  return rightsOf(client).token || !payload.length ? ofTokens.note(topic, payload.length) : null
 }
 
 const REFUSED = '$refused' // Nobody may read it.

@@ -1,4 +1,4 @@
-// How much one client of the embedded broker may send.
+// How much clients of the embedded broker may send, and leave with it.
 
 const SMALL_BYTES = 4096
 
@@ -16,6 +16,28 @@ export class Bucket {
     const now = Date.now()
     this.free = Math.max(this.free, now - this.credit) + this.each * Math.ceil(bytes / SMALL_BYTES || 1)
     return Math.max(0, this.free - now)
+  }
+}
+
+/** What is retained in memory: of so many topics and bytes at most. */
+export class Retained {
+  constructor (topics, bytes) {
+    this.most = { topics, bytes }
+    this.lengths = new Map()
+    this.bytes = 0
+  }
+
+  /** Note what is retained at a topic from now on; a reason where it would be too much. Nothing (0
+      bytes) makes room. */
+  note (topic, length) {
+    const before = this.lengths.get(topic)
+    const bytes = this.bytes - (before ?? 0) + length
+    if (length && before === undefined && this.lengths.size >= this.most.topics) return `${this.most.topics} topics are retained, which are the most`
+    if (length && bytes > this.most.bytes) return `${this.most.bytes} bytes are retained, which are the most`
+    this.bytes = bytes
+    if (length) this.lengths.set(topic, length)
+    else this.lengths.delete(topic)
+    return null
   }
 }
 

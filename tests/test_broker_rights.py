@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from citywise.backend import machine
+from citywise.backend.machine import REPOSITORY
 from tests.api.town import soon
 from tests.brokers import REFUSED, SENT, City, Client, client, secret_of
 
@@ -277,6 +280,24 @@ def test_a_device_erases_only_what_its_right_is_about(
         assert late.sends("town/last")
         left = dict(iter(lambda: late.heard.get(timeout=SENT), ("town/last", b"{}")))
     assert left == {topic: kept[topic] for topic in kept.keys() - erases}
+
+
+FLOOD = """
+import { Retained } from %r
+const kept = new Retained(3, 100)
+const sent = ['a40', 'b40', 'c40', 'b10', 'c40', 'd1', 'a0', 'd1', 'd99']
+const said = sent.map((one) => [one[0], Number(one.slice(1))])
+console.log(JSON.stringify(said.map(([topic, length]) => kept.note(topic, length))))
+"""
+
+
+def test_a_flood_of_retained_messages_ends_where_the_memory_for_them_does() -> None:
+    program = FLOOD % (REPOSITORY / "backend" / "broker_bounds.mjs").as_uri()
+    command = [str(machine.node()), "--input-type=module", "--eval", program]
+    said = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    large, many = ("100 bytes are retained, which are the most",
+                   "3 topics are retained, which are the most")  # fmt: skip
+    assert said == [None, None, large, None, None, many, None, None, large]
 
 
 def test_places_and_states_may_be_retained(city: City) -> None:
