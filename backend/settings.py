@@ -511,6 +511,47 @@ class Webhooks(Section):
         return _separated(given)
 
 
+class Mail(Section):
+    """The mail server by which letters to people leave (docs/notices.md)."""
+
+    host: str | None = None
+    """None: there are no letters."""
+    port: int = Field(default=587, ge=1, le=65535)
+    security: Literal["none", "starttls", "tls"] = "starttls"
+    ca: Path | None = None
+    """Certificates (PEM) that the mail server's is checked against; default: the system's."""
+    username: str | None = None
+    password: str | None = None
+    sender: str | None = Field(default=None, pattern=r"^[^@\s<>\"]+@[^@\s<>\"]+$")
+    """The address that letters come from."""
+    sender_name: str = Field(default="Citywise", min_length=1, max_length=80, pattern=r"^[^\r\n]+$")
+    per_hour: int = Field(default=12, ge=1, le=1000)
+    """How many letters with alerts one person gets in an hour; what is more waits for the next."""
+    timeout_s: float = Field(default=20, gt=0, le=120)
+    """How long the mail server may take for each of its answers."""
+    first_retry_s: float = Field(default=60, gt=0)
+    longest_retry_s: float = Field(default=3600, gt=0)
+    """Between two tries: twice as long each time, up to this."""
+    give_up_hours: float = Field(default=24, gt=0)
+    """A letter that is older is given up, and shown to operators."""
+    workers: int = Field(default=2, ge=1, le=16)
+    """How many letters are handed over at once."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Mail:
+        if self.host is not None and self.sender is None:
+            raise ValueError(
+                "mail.host is set but not mail.sender: mail needs the address it comes from"
+            )
+        if (self.username is None) != (self.password is None):
+            raise ValueError("mail.username and mail.password belong together; set both")
+        if self.password is not None and self.security == "none":
+            raise ValueError(
+                "mail.password would be sent unencrypted: set mail.security to starttls or tls"
+            )
+        return self
+
+
 class Fetching(Section):
     """What sources and layers are fetched from (docs/connectors.md)."""
 
@@ -551,6 +592,7 @@ class Settings(Section):
     sign_in: SignIn = SignIn()
     history: History = History()
     webhooks: Webhooks = Webhooks()
+    mail: Mail = Mail()
     fetching: Fetching = Fetching()
     start: Start = Start()
     sources: tuple[Source, ...] = ()
@@ -616,6 +658,12 @@ class Settings(Section):
                 f"at {host}: set pipeline.cluster.driver_host to this machine's address"
             )
         return self
+
+    @property
+    def writes_to_people(self) -> bool:
+        """Whether people are written to by e-mail: there is a mail server, and an address for
+        the links in letters."""
+        return self.mail.host is not None and self.web.public_url is not None
 
     @property
     def database_url(self) -> str:

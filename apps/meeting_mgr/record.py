@@ -15,7 +15,7 @@ from citywise.apps.meeting_mgr.model import (
     Sensor,
 )
 from citywise.backend.app import CitywiseError
-from citywise.backend.people.ids import random_text
+from citywise.backend.people.secret import random_text
 
 Change = Literal[
     "created",

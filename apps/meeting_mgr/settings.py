@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from citywise.backend.app import Section, Settings
 
 SECTION = "meetings"
+_MOVED = frozenset(
+    {f"smtp_{name}" for name in ("host", "port", "security", "ca", "username", "password")}
+    | {"sender"}
+)
 _PREFIX = re.compile(r"https?://[^\s/?#@,\\]+/([^\s?#,\\]*/)?")
 
 
 class Meetings(Section):
-    """Mail, and the conference systems of meetings."""
+    """The conference systems of meetings."""
 
-    smtp_host: str | None = None
-    """Who delivers invitations; None: they can only be downloaded."""
-    smtp_port: int = Field(default=587, ge=1, le=65535)
-    smtp_security: Literal["none", "starttls", "tls"] = "starttls"
-    smtp_ca: Path | None = None
-    """Certificates (PEM) that the mail server's is checked against; default: the system's."""
-    smtp_username: str | None = None
-    smtp_password: str | None = None
-    sender: str | None = Field(default=None, pattern=r"^[^@\s<>\"]+@[^@\s<>\"]+$")
-    """The address that invitations come from."""
     jitsi: str | None = Field(default=None, pattern=r"^https://[A-Za-z0-9.\[\]:-]+$")
     """The server of Jitsi Meet whose rooms meetings may use."""
     webhooks: tuple[str, ...] = ()
@@ -48,23 +40,15 @@ class Meetings(Section):
                 )
         return given
 
-    @model_validator(mode="after")
-    def _mail_has_a_sender(self) -> Meetings:
-        if self.smtp_host is not None and self.sender is None:
-            raise ValueError(
-                "meetings.smtp_host is set but not meetings.sender: mail needs the address it "
-                "comes from"
-            )
-        if (self.smtp_username is None) != (self.smtp_password is None):
-            raise ValueError(
-                "meetings.smtp_username and meetings.smtp_password belong together; set both"
-            )
-        if self.smtp_password is not None and self.smtp_security == "none":
-            raise ValueError(
-                "meetings.smtp_password would be sent unencrypted: set meetings.smtp_security to "
-                "starttls or tls"
-            )
-        return self
+    @model_validator(mode="before")
+    @classmethod
+    def _mail_is_everybodys(cls, given: object) -> object:
+        """The mail server stood here before other letters left by it, too."""
+        moved = [name for name in (given if isinstance(given, dict) else {}) if name in _MOVED]
+        if moved:
+            there = moved[0].removeprefix("smtp_")
+            raise ValueError(f"meetings.{moved[0]} is mail.{there} now; move it to [mail]")
+        return given
 
 
 def of(settings: Settings) -> Meetings:

@@ -29,6 +29,7 @@ from citywise.backend.api import (
     kinds,
     layers,
     limits,
+    mail,
     me,
     metrics,
     ngsi,
@@ -68,7 +69,7 @@ _OF_CITY = (
     dead_letters, openapi,
 )  # fmt: skip
 _OF_PEOPLE = (
-    accounts, duties, sign_in, me, two_factor, wishes, saved_places, attend, audit, operator,
+    accounts, duties, sign_in, me, mail, two_factor, wishes, saved_places, attend, audit, operator,
     sources, webhooks,
 )  # fmt: skip
 _OF_APPS = (apps, instances, trials, context, critical_events, notices, traces, why)
@@ -110,6 +111,7 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
     app.register_blueprint(ngsi_subscriptions.blueprint)
     app.register_blueprint(sensorthings.blueprint)
     app.register_blueprint(sign_in.pages)
+    app.register_blueprint(mail.pages)
     sign_in.install(app, settings.sign_in)
     app.register_blueprint(health.blueprint)
     pages.install(app)

@@ -34,6 +34,7 @@ LIMITS: dict[str, RateLimitItem] = {
     "guesses-at": RateLimitItemPerMinute(100),
     "codes": RateLimitItemPerHour(20),
     "sign-up": RateLimitItemPerHour(5),
+    "letters": RateLimitItemPerHour(5),
     "sign-in": RateLimitItemPerMinute(30),
     "context": RateLimitItemPerSecond(60, 3),
     "context-size": RateLimitItemPerHour(640),

@@ -24,4 +24,5 @@ def shown(principal: Principal) -> dict[str, Any]:
         "provider": state().settings.sign_in.shown or None,
         "waiting_roles": sorted(principal.waiting),
         "passwords": state().settings.sign_in.passwords,
+        "writes": state().settings.writes_to_people,
     }

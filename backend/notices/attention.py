@@ -92,11 +92,26 @@ class Muted(_Part):
     notice: str = Field(min_length=1, max_length=32)
 
 
+class ByMail(_Part):
+    """Which alerts come by e-mail: what is as critical as `from`, of some apps or (null) of all."""
+
+    begin: Criticality = Field(default=3, alias="from")
+    apps: tuple[Annotated[str, Field(min_length=1, max_length=32)], ...] | None = Field(
+        default=None, max_length=100
+    )
+
+    def wants(self, app: str, criticality: int) -> bool:
+        """Whether an alert of an app comes by e-mail."""
+        return criticality >= self.begin and (self.apps is None or app in self.apps)
+
+
 class Channels(_Part):
     """By which ways alerts may come, beside the open page."""
 
     browser: bool = True
     mqtt: bool = True
+    email: ByMail | None = None
+    """None: by e-mail comes nothing."""
 
 
 class Wishes(_Part):

@@ -14,6 +14,7 @@ from citywise.backend import history
 from citywise.backend.errors import CitywiseError
 from citywise.backend.history import HistoryWriter
 from citywise.backend.kinds import installed
+from citywise.backend.mail.postman import Postman
 from citywise.backend.mqtt_session import BrokerSession
 from citywise.backend.notices.delivery import Delivery
 from citywise.backend.notices.reminders import MOST, remind
@@ -63,6 +64,7 @@ class NotifierService:
         self._topics = EventTopics(engine, self._retain)
         outlast_s = settings.pipeline.trace_retention_hours * 3600
         self._sender = Sender(engine, settings.webhooks, outlast_s, settings.log_dir)
+        self._postman = Postman(engine, settings, stop) if settings.writes_to_people else None
         self._session = BrokerSession(
             settings.broker,
             CLIENT_ID,
@@ -83,6 +85,7 @@ class NotifierService:
             threading.Thread(target=self._record, name="history"),
             threading.Thread(target=self._post, name="webhooks"),
             threading.Thread(target=self._tell_events, name="topics"),
+            threading.Thread(target=self._write_letters, name="mail"),
         ]
         for thread in others:
             thread.start()
@@ -128,6 +131,7 @@ class NotifierService:
             "devices_behind": self._delivery.behind,
             "subscriptions": self._sender.count,
             "subscriptions_failing": self._sender.failing,
+            **({"mail_error": self._postman.error} if self._postman else {}),
         }
         with self._engine.begin() as connection:
             beat(connection, "notifier", detail)
@@ -175,6 +179,16 @@ class NotifierService:
                 LOG.exception("cannot tell subscribers; trying again")
                 wait_s = _AGAIN_S
         self._sender.close()
+
+    def _write_letters(self) -> None:
+        """Write to people by e-mail, where there is a mail server."""
+        wait_s = RECORD_S
+        while self._postman is not None and not self._stop.wait(wait_s):
+            try:
+                wait_s = _IDLE_S if self._postman.step() else RECORD_S
+            except Exception:
+                LOG.exception("cannot send letters; trying again")
+                wait_s = _AGAIN_S
 
     def _tell_events(self) -> None:
         """Keep the topics of events as the events are."""

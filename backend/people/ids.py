@@ -8,9 +8,9 @@ one hears what is told to it.
 
 from __future__ import annotations
 
-import base64
 import re
-import secrets
+
+from citywise.backend.people.secret import random_text
 
 DEMO = "demo"
 """The demo's account: whoever is not logged in, on a machine of one's own."""
@@ -18,7 +18,6 @@ ACCOUNT = re.compile(r"u-[a-z2-7]{20}")
 _SESSION = re.compile(r"citypulse-[0-9a-f]{32}")
 _CHANNEL = re.compile(r"([a-z][a-z0-9_]*)/(.+)", re.DOTALL)
 """No id that somebody can ask for, nor a test person's name, has a slash."""
-_BYTES = 15
 LONGEST = 64
 """Characters of an id (`backend.store.models.UserId`)."""
 
@@ -26,11 +25,6 @@ LONGEST = 64
 def new_id() -> str:
     """An id for a new account: 96 random bits and more."""
     return f"u-{random_text()}"
-
-
-def random_text() -> str:
-    """What makes an id one that nobody guesses: 20 of a-z and 2-7."""
-    return base64.b32encode(secrets.token_bytes(_BYTES)).decode().lower()[:20]
 
 
 def namespace_of(text: str) -> str:

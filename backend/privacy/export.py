@@ -22,6 +22,8 @@ from citywise.backend.store.models import (
     CursorRow,
     DutyRow,
     InstanceRow,
+    LetterRow,
+    MailAddressRow,
     NoticeRow,
     SubscriptionRow,
     UndeliveredRow,
@@ -31,7 +33,7 @@ from citywise.backend.times import iso, iso_or_none, wall_ms
 from citywise.reasoning.rdf.mapping import quote
 
 FORMAT = 1
-_SECRET = {"csrf", "has_password", "has_two_factor", "secret"}
+_SECRET = {"csrf", "has_password", "has_two_factor", "secret", "unsubscribe"}
 
 
 def everything(connection: Connection, settings: Settings, user: str) -> dict[str, Any]:
@@ -52,6 +54,10 @@ def everything(connection: Connection, settings: Settings, user: str) -> dict[st
         "tokens": [_exported_row(vars(found)) for found in tokens.of(connection, user)],
         "consents": [_exported_row(vars(found)) for found in consents.of(connection, user)],
         "wishes": _one(connection, select(WishesRow.__table__).where(WishesRow.user == user)),
+        "mail": _one(
+            connection, select(MailAddressRow.__table__).where(MailAddressRow.account == user)
+        ),
+        "letters": _mine(connection, LetterRow, user),
         "saved_places": saved_places.of(connection, settings, user).model_dump(mode="json")[
             "places"
         ],
@@ -141,9 +147,9 @@ def _standing(history: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _mine(
-    connection: Connection, row: type[SubscriptionRow | UndeliveredRow], user: str
+    connection: Connection, row: type[LetterRow | SubscriptionRow | UndeliveredRow], user: str
 ) -> list[dict[str, Any]]:
-    """What an account has other systems told of."""
+    """What an account's own rows in a table say, in order."""
     table = row.__table__
     return _all(connection, select(table).where(table.c.account == user).order_by(table.c.id))
 

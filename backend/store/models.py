@@ -501,6 +501,58 @@ class WishesRow(Base):
     updated_ms: Mapped[int] = mapped_column(BigInteger)
 
 
+class MailAddressRow(Base):
+    """Where somebody is written to (`backend.mail.addresses`)."""
+
+    __tablename__ = "mail_addresses"
+    account: Mapped[str] = mapped_column(UserId, primary_key=True)
+    address: Mapped[str | None] = mapped_column(String(254), index=True)
+    """Theirs, as a link in a letter has shown."""
+    wanted: Mapped[str | None] = mapped_column(String(254))
+    """To be used once it has been shown to be theirs."""
+    language: Mapped[str] = mapped_column(String(16))
+    unsubscribe: Mapped[str] = mapped_column(String(64), unique=True)
+    """What a link in every letter with alerts has; it ends them and does nothing else."""
+    error: Mapped[str | None] = mapped_column(String(500))
+    """Why letters come back; nothing is sent until the address is shown again."""
+    since_ms: Mapped[int] = mapped_column(BigInteger)
+    hour_ms: Mapped[int] = mapped_column(BigInteger)
+    """When the hour began in which so many letters with alerts were sent:"""
+    hour_count: Mapped[int] = mapped_column(Integer)
+
+
+class MailSecretRow(Base):
+    """A link in a letter that does something once."""
+
+    __tablename__ = "mail_secrets"
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """SHA-256 of the link's secret."""
+    account: Mapped[str] = mapped_column(UserId, index=True)
+    purpose: Mapped[str] = mapped_column(String(16))
+    """`verify` or `reset`."""
+    address: Mapped[str] = mapped_column(String(254))
+    """Where it was sent."""
+    expires_ms: Mapped[int] = mapped_column(BigInteger)
+
+
+class LetterRow(Base):
+    """A letter that is to be sent, or that could not be (`backend.mail.letters`)."""
+
+    __tablename__ = "letters"
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    account: Mapped[str] = mapped_column(UserId, index=True)
+    """Empty: whoever `about` names."""
+    purpose: Mapped[str] = mapped_column(String(16))
+    about: Mapped[str] = mapped_column(String(300))
+    """Of `notice` the notice's id, of `asked` the name or address that somebody typed."""
+    created_ms: Mapped[int] = mapped_column(BigInteger)
+    due_ms: Mapped[int | None] = mapped_column(BigInteger, index=True)
+    """None: given up."""
+    tries: Mapped[int] = mapped_column(Integer)
+    error: Mapped[str | None] = mapped_column(String(500))
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+
 class SavedPlacesRow(Base):
     """The places that somebody saved, sealed (`backend.privacy.saved_places`)."""
 

@@ -55,6 +55,11 @@ class Browser:
         return found
 
     @classmethod
+    def of_nobody(cls, other: Browser) -> Browser:
+        """A new browser of the same application, as nobody."""
+        return cls(other.client.application.test_client())
+
+    @classmethod
     def device(cls, app: Flask, bearer: str) -> Browser:
         """A device with a token."""
         return cls(app.test_client(), bearer=bearer)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from citywise.backend.machine import free_port
-from citywise.backend.settings import Settings, Web
+from citywise.backend.settings import Settings
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _MAIN = """
@@ -51,7 +51,8 @@ def serving(settings: Settings, *, keep_port: bool = False, before: str = "") ->
     `before` is what it does first, in Python.
     """
     if not keep_port:
-        settings = settings.model_copy(update={"web": Web(port=free_port())})
+        web = settings.web.model_copy(update={"port": free_port()})
+        settings = settings.model_copy(update={"web": web})
     process = subprocess.Popen(
         [sys.executable, "-c", _MAIN, settings.model_dump_json(), before],
         cwd=REPOSITORY,

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from citywise.backend.people import accounts, logins
-from citywise.backend.settings import Broker, People, Settings
+from citywise.backend.settings import Broker, Mail, People, Settings, Web
 from tests.api.browsers import PASSWORD, quick_passwords
 from tests.api.server import Server, serving
 from tests.api.templates import install, jam_ahead
@@ -91,6 +91,14 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield site
 
 
+@contextmanager
+def writing(folder: Path, mail: Mail) -> Iterator[Site]:
+    """A city that writes to its people by e-mail; links in letters lead to `city.example`."""
+    web = Web(public_url="http://city.example")
+    with _served(folder, People(rate_limits=False), mail=mail, web=web) as site:
+        yield site
+
+
 def fresh(name: str) -> str:
     """A name of its own at each try, where what an earlier one made is still there."""
     return f"{name} {secrets.token_hex(3)}"
@@ -111,8 +119,10 @@ def settle(site: Site, name: str, *roles: str) -> Person:
 
 
 @contextmanager
-def _served(folder: Path, people: People, broker: Broker | None = None) -> Iterator[Site]:
-    settings = Settings(data_dir=folder, people=people, broker=broker or Broker())
+def _served(
+    folder: Path, people: People, broker: Broker | None = None, **more: Any
+) -> Iterator[Site]:
+    settings = Settings(data_dir=folder, people=people, broker=broker or Broker(), **more)
     engine = begun(settings.database_url)
     town = Town(engine)
     furnish(town)

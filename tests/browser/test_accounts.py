@@ -259,7 +259,7 @@ def test_how_one_is_told_is_kept_and_what_is_wrong_with_it_is_said(
     wishes = page.evaluate("fetch('/api/v1/me/wishes').then((r) => r.json())")
     quiet = {"from": "22:00", "until": "06:30", "days": [1, 2, 3, 4, 5], "except_from": 4}
     assert (wishes["threshold"], wishes["quiet"], wishes["cool_down_s"]) == (3, [quiet], 1800)
-    assert wishes["channels"] == {"browser": True, "mqtt": False}
+    assert wishes["channels"] == {"browser": True, "mqtt": False, "email": None}
 
 
 def test_one_logs_out_everywhere_and_nothing_of_one_stays_on_the_device(

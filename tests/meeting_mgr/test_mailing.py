@@ -10,12 +10,14 @@ import pytest
 from aiosmtpd.smtp import AuthResult, Envelope, Session
 
 from citywise.apps.meeting_mgr.papers import mailing
-from citywise.apps.meeting_mgr.papers.mailing import Letter, MailError, NoMailError, Sent
+from citywise.apps.meeting_mgr.papers.mailing import Letter, Sent
 from citywise.apps.meeting_mgr.settings import Meetings
+from citywise.backend.mail.transport import NoServerError, ServerError
 from citywise.backend.network import certificates
 from citywise.backend.network.addresses import Names
 from citywise.backend.network.certificates import Issued
-from tests.meeting_mgr.mail_server import Box, served
+from citywise.backend.settings import Mail, Settings
+from tests.mail.mail_server import Box, served
 from tests.ports import nobody_at
 
 ICS = "BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\nSUMMARY:Møde\r\nEND:VCALENDAR\r\n".encode()
@@ -29,9 +31,9 @@ def known(
     return AuthResult(success=(data.login, data.password) == (b"us", b"secret"), handled=False)
 
 
-def settings(port: int, **more: Any) -> Meetings:
-    values = {"smtp_host": "127.0.0.1", "smtp_port": port, "smtp_security": "none"}
-    return Meetings(**{**values, "sender": SENDER, **more})
+def settings(port: int, **more: Any) -> Settings:
+    values = {"host": "127.0.0.1", "port": port, "security": "none"}
+    return Settings(mail=Mail(**{**values, "sender": SENDER, **more}))
 
 
 def letter(to: str = "alice@example.org", name: str = "Ålice Maud") -> Letter:
@@ -110,24 +112,24 @@ def test_with_starttls_password_and_mail_go_encrypted(issued: Issued, tmp_path: 
     box = Box()
     options = {"tls_context": context(issued), "require_starttls": True, "authenticator": known}
     how = {
-        "smtp_host": "localhost",
-        "smtp_security": "starttls",
-        "smtp_ca": trusted(issued, tmp_path),
-        "smtp_username": "us",
+        "host": "localhost",
+        "security": "starttls",
+        "ca": trusted(issued, tmp_path),
+        "username": "us",
     }
     with served(box, **options) as port:
-        mailing.send([letter()], settings(port, **how, smtp_password="secret"), "Bob")
-        with pytest.raises(MailError, match=r"does not know us .*535.*meetings\.smtp_password"):
-            mailing.send([letter()], settings(port, **how, smtp_password="wrong"), "Bob")
+        mailing.send([letter()], settings(port, **how, password="secret"), "Bob")
+        with pytest.raises(ServerError, match=r"does not know us .*535.*mail\.password"):
+            mailing.send([letter()], settings(port, **how, password="wrong"), "Bob")
     assert len(box.mails) == 1
 
 
 def test_with_tls_from_the_first_byte_too(issued: Issued, tmp_path: Path) -> None:
     box = Box()
     how = {
-        "smtp_host": "localhost",
-        "smtp_security": "tls",
-        "smtp_ca": trusted(issued, tmp_path),
+        "host": "localhost",
+        "security": "tls",
+        "ca": trusted(issued, tmp_path),
     }
     with served(box, ssl_context=context(issued)) as port:
         mailing.send([letter()], settings(port, **how), "Bob")
@@ -137,29 +139,29 @@ def test_with_tls_from_the_first_byte_too(issued: Issued, tmp_path: Path) -> Non
 def test_a_server_whose_certificate_nobody_vouches_for_gets_nothing(issued: Issued) -> None:
     box = Box()
     with served(box, tls_context=context(issued)) as port:
-        how = {"smtp_host": "localhost", "smtp_security": "starttls"}
-        with pytest.raises(MailError, match=r"no encrypted connection .*meetings\.smtp_ca"):
+        how = {"host": "localhost", "security": "starttls"}
+        with pytest.raises(ServerError, match=r"no encrypted connection .*mail\.ca"):
             mailing.send([letter()], settings(port, **how), "Bob")
     assert box.mails == []
 
 
 def test_a_server_that_cannot_encrypt_gets_nothing_unless_that_is_wanted() -> None:
     box = Box()
-    with served(box) as port, pytest.raises(MailError, match=r"meetings\.smtp_security"):
-        mailing.send([letter()], settings(port, smtp_security="starttls"), "Bob")
+    with served(box) as port, pytest.raises(ServerError, match=r"mail\.security"):
+        mailing.send([letter()], settings(port, security="starttls"), "Bob")
     assert box.mails == []
 
 
 def test_a_server_that_is_not_there_is_named() -> None:
     with nobody_at() as port:
-        match = rf"127\.0\.0\.1:{port} cannot be used .*smtp_host"
-        with pytest.raises(MailError, match=match):
+        match = rf"127\.0\.0\.1:{port} cannot be used .*mail.host"
+        with pytest.raises(ServerError, match=match):
             mailing.send([letter()], settings(port), "Bob")
 
 
 def test_without_a_mail_server_it_is_said_what_to_do() -> None:
-    with pytest.raises(NoMailError, match=r"set meetings\.smtp_host .* as a file"):
-        mailing.send([letter()], Meetings(), "Bob")
+    with pytest.raises(NoServerError, match=r"set mail\.host"):
+        mailing.send([letter()], Settings(), "Bob")
 
 
 def test_a_name_can_add_no_line_to_the_head_of_a_mail() -> None:
@@ -170,12 +172,7 @@ def test_a_name_can_add_no_line_to_the_head_of_a_mail() -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"smtp_host": "m"}, "meetings.sender"),
-        ({"smtp_username": "u"}, "belong together"),
-        (
-            {"smtp_username": "u", "smtp_password": "p", "smtp_security": "none"},
-            "sent unencrypted",
-        ),
+        ({"smtp_host": "m"}, r"meetings\.smtp_host is mail\.host now"),
         ({"webhooks": "https://x.example/hooks"}, "ends with /"),
         ({"webhooks": "https://u@x.example/"}, "no address of a folder"),
         ({"jitsi": "http://x.example"}, "pattern"),
@@ -185,3 +182,17 @@ def test_a_name_can_add_no_line_to_the_head_of_a_mail() -> None:
 def test_settings_that_cannot_work_are_refused(given: dict[str, Any], expected: str) -> None:
     with pytest.raises(ValueError, match=expected):
         Meetings(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"host": "m"}, r"mail\.sender"),
+        ({"username": "u"}, "belong together"),
+        ({"username": "u", "password": "p", "security": "none"}, "sent unencrypted"),
+        ({"host": "m", "sender": "a@b", "sender_name": "A\nBcc: x@example.org"}, "pattern"),
+    ],
+)
+def test_a_mail_server_that_cannot_work_is_refused(given: dict[str, Any], expected: str) -> None:
+    with pytest.raises(ValueError, match=expected):
+        Mail(**given)

@@ -17,12 +17,11 @@ from werkzeug.test import TestResponse
 from citywise.apps.meeting_mgr import store
 from citywise.apps.meeting_mgr.api import papers
 from citywise.apps.meeting_mgr.papers import calendars
-from citywise.apps.meeting_mgr.settings import Meetings
-from citywise.backend.settings import Settings
+from citywise.backend.settings import Mail, Settings
 from citywise.backend.times import from_ms, parse_ms
 from tests.api.browsers import API, Browser
+from tests.mail.mail_server import Box, served
 from tests.meeting_mgr.hosted import BUSINESS, Json, conclude, host, join, make, of, show
-from tests.meeting_mgr.mail_server import Box, served
 from tests.ports import nobody_at
 
 PAPERS = ("invitation.ics", "join.svg", "minutes.html", "minutes.md", "minutes.ics")
@@ -172,10 +171,8 @@ class TestWithAMailServer:
     @pytest.fixture
     def settings(self, tmp_path: Path, box: Box) -> Any:
         with served(box) as port:
-            mail = Meetings(
-                smtp_host="127.0.0.1", smtp_port=port, smtp_security="none", sender="m@city.example"
-            )
-            yield Settings(data_dir=tmp_path, meetings=mail)
+            mail = Mail(host="127.0.0.1", port=port, security="none", sender="m@city.example")
+            yield Settings(data_dir=tmp_path, mail=mail)
 
     def test_everybody_who_has_an_address_is_invited(
         self, alice: Browser, meeting: Json, box: Box
@@ -214,9 +211,9 @@ def test_a_mail_server_that_is_away_is_a_problem_of_its_own(
 ) -> None:
     """The host hears that it is so, the log says why, and the meeting is not touched."""
     with nobody_at() as port:
-        away = Meetings(smtp_host="127.0.0.1", smtp_port=port, sender="m@city.example")
+        away = Mail(host="127.0.0.1", port=port, sender="m@city.example")
         found = app.extensions["citywise"]
-        settings = found.settings.model_copy(update={"meetings": away})
+        settings = found.settings.model_copy(update={"mail": away})
         app.extensions["citywise"] = type(found)(settings, found.engine, found.hub)
         answer = invite(alice, meeting)
     assert (answer.status_code, answer.json["type"]) == (

@@ -8,9 +8,9 @@ import orjson
 import pytest
 
 from citywise.apps.meeting_mgr.settings import Meetings
-from citywise.backend.settings import People, Settings
+from citywise.backend.settings import Mail, People, Settings
+from tests.mail.mail_server import Box, served
 from tests.meeting_mgr.hosted import BUSINESS
-from tests.meeting_mgr.mail_server import Box, served
 from tests.meeting_mgr.other_system import receiving
 from tests.meeting_mgr.system import running
 
@@ -19,14 +19,13 @@ from tests.meeting_mgr.system import running
 def test_a_host_invites_by_mail_and_has_another_system_told(tmp_path: Path) -> None:
     box = Box()
     with served(box) as port, receiving() as other:
-        meetings = Meetings(
-            smtp_host="127.0.0.1",
-            smtp_port=port,
-            smtp_security="none",
-            sender="meetings@city.example",
-            webhooks=(other.folder,),
+        mail = Mail(host="127.0.0.1", port=port, security="none", sender="meetings@city.example")
+        settings = Settings(
+            data_dir=tmp_path,
+            people=People(demo_user=True),
+            mail=mail,
+            meetings=Meetings(webhooks=(other.folder,)),
         )
-        settings = Settings(data_dir=tmp_path, people=People(demo_user=True), meetings=meetings)
         with running(tmp_path, settings) as city:
             hook = {"url": f"{other.folder}x", "secret": "a secret of sixteen and more"}
             status, meeting, _ = city.ask("POST", "/meetings", {**BUSINESS, "hook": hook})

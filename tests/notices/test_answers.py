@@ -169,7 +169,7 @@ NOTHING = {
     "quiet": [],
     "cool_down_s": 0,
     "muted": [],
-    "channels": {"browser": True, "mqtt": True},
+    "channels": {"browser": True, "mqtt": True, "email": None},
 }
 MUTED = [{"app": "jam_watch", "notice": "jam_ahead"}]
 WISHES = "/api/v1/me/wishes"

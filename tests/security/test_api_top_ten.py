@@ -198,6 +198,7 @@ def test_every_body_with_an_unknown_field_is_refused(cast: Cast) -> None:
         "api.attend.acknowledge",
         "api.operator.end_event",
         "api.operator.replay_letter",
+        "api.mail.send_again",
         "api.audit.undo_action",
         "api.webhooks.send_undelivered",
         "api.meeting_people.open_mqtt",
@@ -233,7 +234,7 @@ _NOT_THERE = {
 def test_what_is_secret_is_in_no_answer(cast: Cast) -> None:
     shown = {
         "/me": {"user", "name", "roles", "means", "rights", "csrf", "sign_up", "demo"}
-        | {"provider", "passwords", "by_provider", "waiting_roles"},
+        | {"provider", "passwords", "by_provider", "waiting_roles", "writes"},
         "/me/tokens": {"id", "label", "rights", "created", "used", "expires"},
         "/me/logins": {"id", "agent", "created", "seen", "expires", "current"},
         "/accounts": {"id", "name", "roles", "created", "disabled"},

@@ -8,7 +8,6 @@ import logging
 from flask import Blueprint, Response, request
 from pydantic import Field
 
-from citywise.apps.meeting_mgr import settings as configured
 from citywise.apps.meeting_mgr import store
 from citywise.apps.meeting_mgr.api import calendar_reading, joining
 from citywise.apps.meeting_mgr.api.rights import reading, working
@@ -24,7 +23,6 @@ from citywise.apps.meeting_mgr.papers import (
     minutes_page,
 )
 from citywise.apps.meeting_mgr.papers.invitations import Invited, Organizer
-from citywise.apps.meeting_mgr.papers.mailing import MailError, NoMailError
 from citywise.apps.meeting_mgr.papers.minutes import Minutes
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.apps.meeting_mgr.steps import editing
@@ -42,6 +40,7 @@ from citywise.backend.app import (
     times,
     translator,
 )
+from citywise.backend.mail.transport import NoServerError, ServerError
 from citywise.backend.people import accounts
 
 LOG = logging.getLogger("citywise.meeting_mgr.papers")
@@ -80,10 +79,11 @@ def send_invitations(meeting_id: str) -> Response:
     t = translator(parameters.language())
     mails = letters.written(invited, to, times.wall_ms(), t)
     try:
-        sent = mailing.send(mails, configured.of(state().settings), invited.organizer.name)
-    except NoMailError as error:
-        raise problems.ProblemError(409, "mail-not-configured", "No mail", str(error)) from None
-    except MailError as error:
+        sent = mailing.send(mails, state().settings, invited.organizer.name)
+    except NoServerError as error:
+        detail = f"{error}, or give people the invitation as a file"
+        raise problems.ProblemError(409, "mail-not-configured", "No mail", detail) from None
+    except ServerError as error:
         # Which server, and what is wrong with it, is for who runs this system.
         LOG.warning("invitations cannot be sent: %s", error)
         detail = (
@@ -178,7 +178,7 @@ def _invited(meeting_id: str) -> Invited:
         host = accounts.find(work.connection, record.user)
     name = record.meeting.title if host is None else host.name
     link = joining.url(origin, record.id, record.join_key)
-    return Invited(record, Organizer(name, configured.of(state().settings).sender), link)
+    return Invited(record, Organizer(name, state().settings.mail.sender), link)
 
 
 def _recipients(record: MeetingRecord, body: Invite) -> list[Attendee]:

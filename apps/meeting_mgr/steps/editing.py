@@ -27,7 +27,7 @@ from citywise.apps.meeting_mgr.record import (
 )
 from citywise.apps.meeting_mgr.steps.bounds import moves
 from citywise.apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
-from citywise.backend.people.ids import random_text
+from citywise.backend.people.secret import random_text
 
 HIGHEST_NUMBER = 9_999
 """Of an item or an attendee (`model.ItemId`)."""

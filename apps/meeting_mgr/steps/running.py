@@ -15,7 +15,7 @@ from citywise.apps.meeting_mgr.model import (
 )
 from citywise.apps.meeting_mgr.record import Change, FaultError, MeetingError, MeetingRecord, Step
 from citywise.apps.meeting_mgr.steps.about import quiet
-from citywise.backend.people.ids import random_text
+from citywise.backend.people.secret import random_text
 
 MOST_DECISIONS = 500
 

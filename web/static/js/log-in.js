@@ -31,10 +31,12 @@ customElements.define('log-in', class extends HTMLElement {
     const refused = given.get('refused');
     const why = refused ? h('p', { class: 'verdict missing', role: 'alert' }, knows(`signin.${refused}`) ? t(`signin.${refused}`) : t('signin.refused')) : '';
     const other = h('p', { class: 'quiet' }, t('person.noaccount'), ' ', h('a', { href: withNext('/sign-up') }, t('person.signup')));
-    this.append(why, away, form, other);
+    const forgotten = h('p', { class: 'quiet', hidden: true }, h('a', { href: '/reset' }, t('reset.forgotten')));
+    this.append(why, away, form, forgotten, other);
     user.follow(() => {
       other.hidden = user.signUp === 'closed' || !user.passwords;
       form.hidden = !user.passwords;
+      forgotten.hidden = !(user.passwords && user.writes);
       away.replaceChildren(user.provider ? atProvider() : '');
     });
   }

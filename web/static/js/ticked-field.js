@@ -3,10 +3,10 @@ import { h } from './elements.js';
 import { labelledField } from './labelled-field.js';
 import { t } from './strings.js';
 
-/** A field of `values`, each with the string `key(value)`; at least one is needed. */
-export function tickedField({ name, title, values, key, ticked = [] }) {
+/** A field of `values`, each with its `words`, or the string `key(value)`; at least one is needed. */
+export function tickedField({ name, title, values, key, words = (value) => t(key(value)), ticked = [] }) {
   const boxes = values.map((value) => h('input', { type: 'checkbox', value, checked: ticked.includes(value) }));
-  const lines = boxes.map((box) => h('label', { class: 'tick' }, box, t(key(box.value))));
+  const lines = boxes.map((box) => h('label', { class: 'tick' }, box, words(box.value)));
   const field = labelledField({ name, title, input: boxes[0], element: h('div', {}, ...lines), group: true });
   const value = () => boxes.filter((box) => box.checked).map((box) => box.value);
   return {

@@ -1,7 +1,7 @@
 // Who the person is: an account that is logged in, the demo's user, or nobody.
 import { ask, asker } from './api.js';
 
-const NOBODY = { user: null, name: null, roles: [], means: 'nobody', csrf: null, sign_up: 'closed', provider: null, passwords: true, by_provider: false };
+const NOBODY = { user: null, name: null, roles: [], means: 'nobody', csrf: null, sign_up: 'closed', provider: null, passwords: true, by_provider: false, writes: false };
 const RECENT_PLACES = 'citywise-recent-places';
 const TEST_PERSON = 'citywise-test-person';
 const DEVELOPING = 'citywise-developing';
@@ -56,6 +56,11 @@ class User extends EventTarget {
   /** Whether people can log in with passwords, too. */
   get passwords() {
     return this.#me.passwords;
+  }
+
+  /** Whether people are written to by e-mail here. */
+  get writes() {
+    return this.#me.writes;
   }
 
   /** Whether the provider vouched for this login. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from email import message_from_bytes, policy
@@ -15,22 +16,29 @@ from citywise.backend import machine
 
 
 class Box:
-    """Keeps what it is given, and refuses who is called `nobody`."""
+    """Keeps what it is given; who is called `nobody` is refused for good, `grey` for now."""
 
     def __init__(self) -> None:
+        self.port = 0
         self.mails: list[EmailMessage] = []
         self.left: int | None = None
         """How many more it takes before it hangs up."""
+        self.is_deaf = False
+        """Whether it takes a letter and never says so."""
 
     async def handle_RCPT(  # noqa: N802
         self, server: Any, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
         if address.startswith("nobody@"):
             return "550 5.1.1 no such mailbox"
+        if address.startswith("grey@"):
+            return "451 4.7.1 greylisted, come back later"
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
     async def handle_DATA(self, server: Any, session: Session, envelope: Envelope) -> str:  # noqa: N802
+        if self.is_deaf:
+            await asyncio.sleep(3600)
         if self.left == 0:
             server.transport.close()
         assert isinstance(envelope.content, bytes)

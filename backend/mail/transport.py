@@ -1,0 +1,152 @@
+"""Handing mail to the operator's mail server; outside any transaction, as it may take long."""
+
+from __future__ import annotations
+
+import smtplib
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from email.message import EmailMessage
+
+from citywise.backend.errors import CitywiseError
+from citywise.backend.settings import Mail
+
+_MARGIN = 6
+"""A letter takes so many times as long as one answer of the server may, and no longer."""
+_FINAL = range(500, 600)
+
+
+class ServerError(CitywiseError):
+    """Nothing can be sent to anybody now; the message says why and what to do."""
+
+
+class NoServerError(ServerError):
+    """No mail server is configured."""
+
+
+class RefusedError(Exception):
+    """The mail server did not take a letter; its words are the message.
+
+    `is_final`: another try would be of no use; `of_address`: what is wrong is the address it was
+    for; `is_broken`: the connection is not to be used any more.
+    """
+
+    def __init__(
+        self, said: str, *, is_final: bool, of_address: bool = False, is_broken: bool = False
+    ) -> None:
+        super().__init__(said)
+        self.is_final, self.of_address, self.is_broken = is_final, of_address, is_broken
+
+
+@contextmanager
+def connected(mail: Mail) -> Iterator[smtplib.SMTP]:
+    """The mail server, logged in to. Raises `ServerError`."""
+    server = _logged_in(mail)
+    try:
+        yield server
+    finally:
+        # What was taken stays taken, whatever becomes of the good-bye.
+        with suppress(smtplib.SMTPException, OSError), closing(server):
+            server.quit()
+
+
+def hand_over(server: smtplib.SMTP, message: EmailMessage, timeout_s: float) -> None:
+    """Give a letter to the server. Raises `RefusedError`.
+
+    A server that says a byte now and then would never time out: the whole has an end, too.
+    """
+    with _ended_after(server, _MARGIN * timeout_s):
+        try:
+            server.send_message(message)
+        except smtplib.SMTPRecipientsRefused as error:
+            code, text = next(iter(error.recipients.values()))
+            is_final = code in _FINAL
+            said = f"{code} {_text(text)}"
+            raise RefusedError(said, is_final=is_final, of_address=is_final) from error
+        except smtplib.SMTPResponseException as error:
+            is_over = error.smtp_code == 421
+            raise RefusedError(
+                said_by(error), is_final=error.smtp_code in _FINAL, is_broken=is_over
+            ) from error
+        except (smtplib.SMTPNotSupportedError, UnicodeEncodeError) as error:
+            said = f"the mail server cannot write to such an address ({error})"
+            raise RefusedError(said, is_final=True, of_address=True) from error
+        except (smtplib.SMTPException, OSError) as error:
+            raise RefusedError(said_by(error), is_final=False, is_broken=True) from error
+
+
+@contextmanager
+def _ended_after(server: smtplib.SMTP, seconds: float) -> Iterator[None]:
+    timer = threading.Timer(seconds, _hang_up, (server,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _hang_up(server: smtplib.SMTP) -> None:
+    """Let who waits for the server find that it is gone."""
+    with suppress(OSError, AttributeError):
+        server.sock.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
+
+
+def _logged_in(mail: Mail) -> smtplib.SMTP:
+    if mail.host is None or mail.sender is None:
+        raise NoServerError("no mail server is configured; set mail.host and mail.sender")
+    where = f"mail server {mail.host}:{mail.port}"
+    try:
+        return _opened(mail, mail.host)
+    except smtplib.SMTPAuthenticationError as error:
+        raise ServerError(
+            f"{where} does not know us ({said_by(error)}); check mail.username and mail.password"
+        ) from error
+    except smtplib.SMTPNotSupportedError as error:
+        raise ServerError(f"{where}: {error}; check mail.security ({mail.security})") from error
+    except ssl.SSLError as error:
+        raise ServerError(
+            f"{where}: no encrypted connection ({error.reason or error}); check mail.security "
+            f"({mail.security}) and mail.ca"
+        ) from error
+    except (smtplib.SMTPException, OSError) as error:
+        raise ServerError(
+            f"{where} cannot be used ({said_by(error)}); check mail.host and mail.port, or try "
+            "again later"
+        ) from error
+
+
+def _opened(mail: Mail, host: str) -> smtplib.SMTP:
+    trusted = None
+    if mail.security != "none":
+        trusted = ssl.create_default_context(cafile=mail.ca)
+    if mail.security == "tls":
+        server: smtplib.SMTP = smtplib.SMTP_SSL(
+            host, mail.port, timeout=mail.timeout_s, context=trusted
+        )
+    else:
+        server = smtplib.SMTP(host, mail.port, timeout=mail.timeout_s)
+    try:
+        if mail.security == "starttls":
+            server.starttls(context=trusted)
+        if mail.username is not None and mail.password is not None:
+            server.login(mail.username, mail.password)
+    except BaseException:
+        server.close()
+        raise
+    return server
+
+
+def said_by(error: Exception) -> str:
+    """What the server said, in its words."""
+    if isinstance(error, smtplib.SMTPResponseException):
+        return f"{error.smtp_code} {_text(error.smtp_error)}"
+    if isinstance(error, socket.gaierror):
+        return "there is no such host"
+    return str(error) or type(error).__name__
+
+
+def _text(said: bytes | str) -> str:
+    return said.decode(errors="replace") if isinstance(said, bytes) else said
