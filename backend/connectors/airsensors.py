@@ -6,6 +6,7 @@ openSenseMap's API (values are texts, titles and units what people wrote).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC
 
@@ -14,7 +15,7 @@ from citywise.backend.connectors.connector import Connector
 from citywise.backend.connectors.desk import Draft
 from citywise.backend.connectors.found import Fault, Finds, Found, Unknown, refused
 from citywise.backend.connectors.geometry import point, position
-from citywise.backend.connectors.message import Json, Message, as_json
+from citywise.backend.connectors.message import Json, Message, as_json, misshapen
 from citywise.backend.connectors.properties import role_of
 
 _VALUES: Mapping[str, tuple[str, str]] = {
@@ -27,6 +28,8 @@ _DEVICES = (
     "HTU21D_", "SHT3X_", "DNMS_", "SCD30_", "DS18B20_", "PPD42_",
 )  # fmt: skip
 """What stands before the names that devices push: their parts."""
+_ID = re.compile(r"[0-9a-f]{24}")
+"""Of a thing of openSenseMap."""
 
 
 class SensorCommunity(Connector):
@@ -50,6 +53,8 @@ class SensorCommunity(Connector):
         sensor = self.desk.sensor(named.name, named.at)
         observed = times.instant(told["timestamp"].value, told["timestamp"].at, UTC)
         draft = Draft(self.desk, sensor, at_ms if observed is None else observed, told.at)
+        yield from misshapen(told["sensordatavalues"], is_list=True)
+        yield from misshapen(told["location"], *told["sensordatavalues"])
         for one in told["sensordatavalues"]:
             _value(draft, one)
         if draft.kinds and told["location"].is_object:
@@ -79,6 +84,8 @@ def _value(draft: Draft, one: Json) -> None:
     """A value of a reading, by its name without that of the device's part."""
     name = one["value_type"].text or ""
     value = one["value"]
+    if not name and one.is_object:
+        draft.refuse(Fault("value", one["value_type"].at, "found no name of what is measured"))
     short = next((name.removeprefix(part) for part in _DEVICES if name.startswith(part)), name)
     if name.startswith("SPS30_") and short == "P4":  # PM4 of this part; no kind has it
         draft.keep(name, value.value)
@@ -131,6 +138,8 @@ class OpenSenseMap(Connector):
         carried[sensor] = (target[0].kind,)
         last = told["lastMeasurement"]
         if not last.is_object:
+            if not _ID.fullmatch(last.text or ""):  # where it is not asked for, it is an id
+                yield from misshapen(last)
             return
         observed = times.instant(last["createdAt"].value, last["createdAt"].at)
         draft = Draft(self.desk, sensor, at_ms if observed is None else observed, told.at)
@@ -144,6 +153,7 @@ class OpenSenseMap(Connector):
         yield from draft.finish(title)
 
     def _place(self, box: Json, carried: Mapping[str, tuple[str, ...]]) -> Finds:
+        yield from misshapen(box["currentLocation"])
         where = box["currentLocation"]["coordinates"]
         if where.value is None:  # older answers
             where = next((one["geometry"]["coordinates"] for one in box["loc"]), where)

@@ -14,7 +14,7 @@ from citywise.backend.connectors.connector import Connector
 from citywise.backend.connectors.desk import Draft
 from citywise.backend.connectors.found import Fault, Finds, Unknown, refused
 from citywise.backend.connectors.geometry import geojson, point, position
-from citywise.backend.connectors.message import Json, Message, as_json
+from citywise.backend.connectors.message import Json, Message, as_json, misshapen
 from citywise.backend.connectors.values import is_absent, number
 
 _WHERE = (
@@ -47,6 +47,9 @@ class Apds(Connector):
             raise Fault("value", told.at, "found no object, expected an element of the hierarchy")
         references = told["hierarchyElementReference"]
         about = [references] if references.is_object else list(references)
+        if not references.is_list:
+            yield from misshapen(references)
+        yield from misshapen(*about)
         if (told["type"].text or "").lower() not in {one.lower() for one in _TYPES} and not about:
             yield Unknown(told["className"].text or told["method"].text or "element", told.at)
             return
@@ -57,6 +60,7 @@ class Apds(Connector):
         capacity = _capacity(told, about)
         yield from self._place(told, sensor, capacity)
         for reference in about:
+            yield from misshapen(reference["demandTable"], is_list=True)
             for table in reference["demandTable"]:
                 yield from self._demand(table, sensor, capacity, at_ms)
 
@@ -65,6 +69,7 @@ class Apds(Connector):
         for key in _WHERE:
             for location in told[key] if told[key].is_list else (told[key],):
                 if not location.is_object:
+                    yield from misshapen(location)
                     continue
                 try:
                     geometry = _geometry(location)
@@ -77,6 +82,9 @@ class Apds(Connector):
                 return
 
     def _demand(self, table: Json, sensor: str, capacity: Json | None, at_ms: int | None) -> Finds:
+        yield from misshapen(table)
+        yield from misshapen(table["demandType"], table["demandSpaceType"], is_list=True)
+        yield from misshapen(*table["demandType"], *table["demandSpaceType"])
         for one in table["demandType"]:
             if one["occupancyCalculation"].text == "expected":  # a forecast is no observation
                 yield Unknown("forecast", one.at)

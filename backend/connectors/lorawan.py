@@ -15,7 +15,7 @@ from citywise.backend.connectors.connector import Connector
 from citywise.backend.connectors.desk import Draft
 from citywise.backend.connectors.found import Fault, Finds, Unknown, refused
 from citywise.backend.connectors.geometry import point, position
-from citywise.backend.connectors.message import Json, Message, as_json
+from citywise.backend.connectors.message import Json, Message, as_json, misshapen
 from citywise.backend.connectors.properties import role_of
 
 _DEPTH = 4
@@ -50,6 +50,7 @@ class Ttn(Connector):
         decoded = uplink["decoded_payload"]
         if decoded.value is None:
             decoded = uplink["normalized_payload"]
+        yield from misshapen(uplink["locations"], *(w for _n, w in uplink["locations"].items()))
         where = uplink["locations"]["user"]
         if where.value is None:
             where = next((found for _name, found in uplink["locations"].items()), where)

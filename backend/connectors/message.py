@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from citywise.backend.connectors.found import Fault
+from citywise.backend.connectors.found import Fault, Finds, refused
 
 MOST_BYTES = 50_000_000
 MOST_DEPTH = 100
@@ -96,6 +96,14 @@ class Json:
     def is_list(self) -> bool:
         """Whether it has items."""
         return isinstance(self.value, list)
+
+
+def misshapen(*told: Json, is_list: bool = False) -> Finds:
+    """A refusal of each that is there, but is no object (or list): what it says would be lost."""
+    for one in told:
+        if one.value in (None, "") or (one.is_list if is_list else one.is_object):
+            continue
+        yield refused(Fault("value", one.at, f"expected {'a list' if is_list else 'an object'}"))
 
 
 def _escaped(key: str) -> str:

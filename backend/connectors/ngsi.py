@@ -310,7 +310,7 @@ def _moment(told: Json, faults: list[Fault]) -> int | None:
 
 def _put(draft: Draft, target: tuple[str, str], name: str, attribute: Attribute) -> None:
     role, usual = target
-    if isinstance(attribute.value.value, bool):  # `precipitation` of old models: whether it rains
+    if role == "rain" and isinstance(attribute.value.value, bool):  # old models: whether it rains
         draft.keep(name, attribute.value.value)
         return
     draft.put(role, attribute.value.value, attribute.unit or usual, attribute.value.at, name)

@@ -16,7 +16,7 @@ from citywise.backend.connectors.connector import Connector
 from citywise.backend.connectors.desk import Desk, Draft, snake
 from citywise.backend.connectors.found import Fault, Finds, Unknown, refused
 from citywise.backend.connectors.geometry import geojson
-from citywise.backend.connectors.message import Json, Message, as_json
+from citywise.backend.connectors.message import Json, Message, as_json, misshapen
 from citywise.backend.connectors.properties import role_of
 
 _OF_DATASTREAM = re.compile(r"Datastreams\('?([^()']{1,200})'?\)?/Observations")
@@ -83,6 +83,8 @@ class SensorThings(Connector):
             yield refused(fault)
 
     def _thing(self, thing: Json, at_ms: int | None) -> Finds:
+        yield from misshapen(thing["Locations"], thing["Datastreams"], is_list=True)
+        yield from misshapen(*thing["Locations"])
         around = _Around(thing=thing)
         inner = [find for one in thing["Datastreams"] for find in self._entity(one, around, at_ms)]
         location = next((one["location"] for one in thing["Locations"]), None)
@@ -109,6 +111,7 @@ class SensorThings(Connector):
         if known is not None:
             around.kinds[stream.sensor] = (known,)
         observations = list(entity["Observations"])
+        yield from misshapen(entity["Observations"], is_list=True)
         if known is None:
             yield Unknown(stream.property, entity.at)
             return

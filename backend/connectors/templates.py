@@ -41,6 +41,8 @@ def value_of(template: str | None, payload: Json, raw: str) -> tuple[Any, str]:
     if whole is None or path is None:
         raise _fault(template, payload.at)
     found = payload if path[1] == "value_json" else Json(raw, payload.at)
+    if path[2] and not (found.is_object or found.is_list) and not is_absent(raw):
+        raise Fault("value", payload.at, f"found no JSON that {template[:60]!r} can look into")
     for name, single, double, index in _STEP.findall(path[2] or ""):
         found = _item(found, int(index)) if index else found[name or single or double]
     return _computed(found.value, whole[1][path.end() :], template, found.at), found.at

@@ -1,14 +1,16 @@
 """Messages that were damaged anyhow crash no connector, and cost no more than what is damaged.
 
-Two sorts: bytes are changed anywhere, and then only that nothing crashes is known; or one value of
-the JSON or one text of the XML is replaced, and then everything else is found as before.
+Two sorts: bytes are changed anywhere, and then only that nothing crashes is known; or some of the
+parts that a message has (`parts.py`) are damaged, and then all others are found as before.
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from citywise.backend.connectors import BUILTIN, Connector, Desk, Found, Message
 from citywise.backend.sources.relay import Relay
 from citywise.backend.times import parse_ms
 from tests.conftest import PACK
+from tests.connectors.parts import FORMS, JUNK, replaced
 from tests.connectors.samples import SAMPLES
 
 AT_MS = parse_ms("2026-05-04T12:00:00Z")
@@ -37,10 +40,6 @@ FILES = {
     "wzdx": ("wzdx/*example*",),
     "cap": ("cap/*",),
 }
-JUNK: tuple[Any, ...] = (
-    None, True, -1, 0, 1e308, 10**30, "", "\ud800", "x" * 300, [], {}, [[]], {"a": {}}, "NaN",
-    "2026-13-45T99:99:99Z", "𝔘", [None], "0001-01-01T00:00:00+14:00", {"type": "Point"}, 1e-300,
-)  # fmt: skip
 
 
 def messages(connector: str) -> list[Sequence_]:
@@ -88,17 +87,6 @@ def damaged(sent: Sequence_, dice: random.Random) -> Sequence_:
     return (*sent[:index], (topic, bytes(changed)), *sent[index + 1 :])
 
 
-def replaced(value: Any, dice: random.Random) -> Any:
-    """JSON in which one value, anywhere, is another."""
-    if isinstance(value, dict) and value and dice.random() < 0.9:
-        key = dice.choice(sorted(value))
-        return {**value, key: replaced(value[key], dice)}
-    if isinstance(value, list) and value and dice.random() < 0.9:
-        index = dice.randrange(len(value))
-        return [*value[:index], replaced(value[index], dice), *value[index + 1 :]]
-    return dice.choice(JUNK)
-
-
 def spoilt(sent: Sequence_, dice: random.Random) -> Sequence_ | None:
     """The messages with one value of one of them replaced; None where that is no JSON."""
     index = dice.randrange(len(sent))
@@ -129,44 +117,89 @@ def test_ten_thousand_damaged_messages_crash_nothing(connector: str) -> None:
     tried(connector, MANY, 2)
 
 
-LISTS = {
-    "ngsi-ld": "data", "sensorthings": "value", "sensor-community": "", "opensensemap": "",
-    "ttn": "", "chirpstack": "", "gbfs": "data/stations", "wzdx": "features", "apds": "data",
-}  # fmt: skip
-"""Where the things of a message stand that are independent of each other."""
+def outcome(connector: str, parts: Sequence[Any]) -> list[dict[str, Any]]:
+    sent = tuple(FORMS[connector].joined(parts))
+    return [one.to_json() for one in read(connector, sent)]
 
 
-def things(connector: str) -> Iterator[tuple[str, Any]]:
-    """One sound thing of each format, as an item of its list."""
-    pick = {"ngsi-ld": (1, 0), "sensorthings": (1, 0), "gbfs": (0, 1)}
-    group, index = pick.get(connector, (0, 0))
-    sent = SAMPLES[connector][group].messages[index][1]
-    value = json.loads(sent)
-    for key in filter(None, LISTS[connector].split("/")):
-        value = value[key]
-    yield connector, value[0] if isinstance(value, list) else value
+def gains(told: Iterable[dict[str, Any]]) -> Counter[str]:
+    """What a city gains by a message: its places, observations and events, by their texts."""
+    kept = (one for one in told if one.keys() & {"place", "observation", "event"})
+    return Counter(json.dumps(one, sort_keys=True) for one in kept)
 
 
-@pytest.mark.parametrize("connector", LISTS)
-def test_damage_to_one_thing_loses_no_other(connector: str) -> None:
-    """A sound thing between two damaged ones gives what it gives alone."""
-    ((_name, sound),) = things(connector)
-    dice = random.Random(connector)
-    alone = [one.to_json() for one in read(connector, _listed(connector, [sound]))]
-    kept = [one for one in alone if "observation" in one or "event" in one]
-    assert kept
-    for _number in range(FEW):
-        others = [replaced(sound, dice), sound, replaced(sound, dice)]
-        found = [one.to_json() for one in read(connector, _listed(connector, others))]
-        assert all(one in found for one in kept), others
+def measured(told: Iterable[dict[str, Any]]) -> Counter[str]:
+    """How many places and events there are, and which fields were measured."""
+    found: Counter[str] = Counter()
+    for one in told:
+        found.update(one.keys() & {"place", "event"})
+        found.update(one.get("observation", {}).keys() - {"extra"})
+    return found
 
 
-def _listed(connector: str, items: list[Any]) -> Sequence_:
-    value: Any = items
-    for key in reversed(list(filter(None, LISTS[connector].split("/")))):
-        value = {key: value}
-    if connector == "ngsi-ld":
-        value = {"type": "Notification", "notifiedAt": "2026-05-04T09:00:00Z", **value}
-    if connector == "gbfs":
-        value = {"last_updated": 1777885200, **value}
-    return ((None, json.dumps(value).encode()),)
+def lost(connector: str, count: int, seed: int) -> Iterator[str]:
+    """Of messages of some sound and some damaged parts: what went missing without need.
+
+    What a sound part gives alone, the message gives too, and refuses nothing of it. A damaged part
+    that gives less than before is refused, or its value said that there is none.
+    """
+    form, dice = FORMS[connector], random.Random(f"{connector} {seed}")
+    sound = [form.part(number) for number in range(8)]
+    alone = [outcome(connector, [part]) for part in sound]
+    for _time in range(count):
+        chosen = dice.sample(range(8), dice.randint(2, 5))
+        bad = {number for number in chosen if dice.random() < 0.5}
+        parts = [form.damaged(sound[n], dice) if n in bad else sound[n] for n in chosen]
+        told = outcome(connector, parts)
+        kept = gains(told)
+        for place, number in enumerate(chosen):
+            if number not in bad and gains(alone[number]) - kept:
+                yield f"{gains(alone[number]) - kept} of {parts}"
+            if number not in bad and form.pointer is not None:
+                at = form.pointer.format(place + form.first)
+                refusals = [one for one in told if "refused" in one]
+                if any(one["at"] == at or one["at"].startswith(f"{at}/") for one in refusals):
+                    yield f"refused {at} of {parts}"
+            if number in bad and not says_nothing(sound[number], parts[place]):
+                left = outcome(connector, [parts[place]])
+                if any(one.keys() & {"refused", "unknown"} for one in left):
+                    continue
+                extra = any("extra" in one.get("observation", {}) for one in left)
+                if measured(alone[number]) - measured(left) and not extra:
+                    yield f"{measured(alone[number]) - measured(left)} of {parts[place]}"
+
+
+SAYS_NOTHING: tuple[Any, ...] = (
+    None,
+    "",
+    [],
+    {},
+    "NaN",
+    [None],
+    [[]],
+    {"a": {}},
+    {"type": "Point"},
+)
+"""No value, or an object without the members that are looked for."""
+
+
+def says_nothing(sound: Any, damaged: Any) -> bool:
+    """Whether the value in which damaged JSON differs says that there is none."""
+    if isinstance(sound, dict) and isinstance(damaged, dict) and sound.keys() == damaged.keys():
+        return any(says_nothing(sound[n], damaged[n]) for n in sound if sound[n] != damaged[n])
+    both = isinstance(sound, list | tuple) and isinstance(damaged, list | tuple)
+    if both and len(sound) == len(damaged):
+        pairs = zip(sound, damaged, strict=True)
+        return any(says_nothing(*pair) for pair in pairs if pair[0] != pair[1])
+    return damaged in SAYS_NOTHING
+
+
+@pytest.mark.parametrize("connector", BUILTIN)
+def test_of_damaged_messages_nothing_valid_is_lost(connector: str) -> None:
+    assert list(lost(connector, FEW // 5, 1)) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("connector", BUILTIN)
+def test_of_ten_thousand_damaged_messages_nothing_valid_is_lost(connector: str) -> None:
+    assert list(islice(lost(connector, MANY, 2), 5)) == []
