@@ -19,6 +19,7 @@ import time
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
@@ -43,27 +44,29 @@ class LogWriter:
         self._segment_bytes = segment_bytes
         bases = segments(folder)
         self._base = bases[-1] if bases else durable_end(folder)
-        self._mark = os.open(folder / _DURABLE, os.O_RDWR | os.O_CREAT, 0o600)
-        self._lock()
-        self._file = os.open(
-            path_of(folder, self._base), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600
-        )
+        self._is_torn = False
+        """Whether the file may hold more than is appended: it is cut before more is."""
+        opened = [os.open(folder / _DURABLE, os.O_RDWR | os.O_CREAT, 0o600)]
         try:
-            self.end = self._repair()
-        except LogError:
-            os.close(self._file)
-            os.close(self._mark)
+            (self._mark,) = opened
+            self._lock()
+            self._file = self._opened(self._base)
+            opened.append(self._file)
+            self.end = self._durable = self._repair()
+            self.sync()
+            # A damaged mark may have been longer.
+            os.ftruncate(self._mark, _MARK.size + _SUM.size)
+            sync_folder(folder)
+        except (LogError, OSError):
+            for each in opened:
+                os.close(each)
             raise
-        self.sync()
-        os.ftruncate(self._mark, _MARK.size + _SUM.size)  # a damaged mark may have been longer
-        sync_folder(folder)
 
     def _lock(self) -> None:
         """Two writers would spoil each other's records."""
         try:
             fcntl.flock(self._mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            os.close(self._mark)
             raise LogError(f"{self._folder}: another process writes this log") from error
 
     def _repair(self) -> int:
@@ -73,7 +76,10 @@ class LogWriter:
         return end
 
     def append(self, payloads: Sequence[bytes]) -> int:
-        """Write records and return the end of the log; they are durable after `sync`."""
+        """Write records and return the end of the log; they are durable after `sync`. If it fails,
+        nothing is written."""
+        if self._is_torn:
+            self._cut()
         if self.end - self._base >= self._segment_bytes:
             self._roll()
         data = frames.pack(payloads)
@@ -82,7 +88,7 @@ class LogWriter:
             while view:
                 view = view[os.write(self._file, view) :]
         except OSError:
-            os.ftruncate(self._file, self.end - self._base)
+            self._take_back(self.end)
             raise
         self.end += len(data)
         return self.end
@@ -97,18 +103,35 @@ class LogWriter:
             os.fdatasync(self._file)
             os.pwrite(self._mark, packed_mark(self.end), 0)
         except OSError:
-            self.end = max(self._base, durable_end(self._folder))
-            os.ftruncate(self._file, self.end - self._base)
+            self._take_back(max(self._base, self._durable))
             raise
+        self._durable = self.end
+
+    def _take_back(self, end: int) -> None:
+        """What was written from a position on was not; where the file cannot be cut now, it is
+        before more is written."""
+        self.end, self._is_torn = end, True
+        with suppress(OSError):
+            self._cut()
+
+    def _cut(self) -> None:
+        os.ftruncate(self._file, self.end - self._base)
+        self._is_torn = False
 
     def _roll(self) -> None:
+        """Go on in another segment; if it cannot be made, this one is still there."""
         os.fdatasync(self._file)
+        following = self._opened(self.end)
+        try:
+            sync_folder(self._folder)
+        except OSError:
+            os.close(following)
+            raise
         os.close(self._file)
-        self._base = self.end
-        self._file = os.open(
-            path_of(self._folder, self._base), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600
-        )
-        sync_folder(self._folder)
+        self._base, self._file = self.end, following
+
+    def _opened(self, base: int) -> int:
+        return os.open(path_of(self._folder, base), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
 
     def close(self) -> None:
         """Sync and close."""
@@ -120,8 +143,10 @@ class LogWriter:
 def sync_folder(folder: Path) -> None:
     """Make the names of new files durable."""
     directory = os.open(folder, os.O_RDONLY)
-    os.fsync(directory)
-    os.close(directory)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
 
 
 def path_of(folder: Path, base: int) -> Path:
