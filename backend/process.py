@@ -136,13 +136,19 @@ def _of_app(name: str) -> Callable[[Settings, dict[str, Any], threading.Event], 
 
 
 def _source(settings: Settings, values: dict[str, Any], stop: threading.Event) -> None:
-    from citywise.backend.city.source import run_source
+    from citywise.backend.city.source import AHEAD, run_source
     from citywise.backend.kinds.sources import of_files
 
     play = values["source"]
     since = _time(play.get("since"))
+    ahead = AHEAD if play.get("ahead_s") is None else timedelta(seconds=play["ahead_s"])
     run_source(
-        city(play, of_files(settings)), settings.broker, speed=play["speed"], stop=stop, since=since
+        city(play, of_files(settings)),
+        settings.broker,
+        speed=play["speed"],
+        stop=stop,
+        ahead=ahead,
+        since=since,
     )
 
 

@@ -63,9 +63,11 @@ def restart_broker(running: System) -> None:
     running.broker.process.kill()
 
 
-def wait_until(running: System, condition: Callable[[], bool]) -> None:
+def wait_until(
+    running: System, condition: Callable[[], bool], patience_s: float = _PATIENCE_S
+) -> None:
     """Tend the system until something is so: for long, as the machine may do much else."""
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         running.tend()
@@ -82,10 +84,11 @@ def events(running: System) -> dict[str, tuple[int, int, int | None, int]]:
 
 
 def announced(running: System) -> list[tuple[int, str, str, str]]:
-    """The outbox in order: evaluation time, kind, event id, confirmation."""
+    """What the outbox says of events, in order: evaluation time, kind, event id, confirmation."""
     engine = create_engine_for(running.settings.database_url)
+    query = select(OutboxRow.__table__).where(OutboxRow.kind.startswith("event."))
     with engine.connect() as connection:
-        rows = connection.execute(select(OutboxRow.__table__).order_by(OutboxRow.id)).all()
+        rows = connection.execute(query.order_by(OutboxRow.id)).all()
     engine.dispose()
     return [(r.t_ms, r.kind, r.body["id"], r.body["confirmed"]) for r in rows]
 

@@ -1,0 +1,1 @@
+"""A city that is tormented, and compared with what the definitions say of an undisturbed one."""

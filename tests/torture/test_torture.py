@@ -1,0 +1,77 @@
+"""A tormented city ends as an undisturbed one, and the oracle for it reads durations rightly."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from citywise.backend.city.simulation import START, Simulation
+from citywise.backend.ingest.records import Standing
+from citywise.backend.packs.check import check_pack, checked
+from citywise.backend.pipeline.played import Played
+from citywise.backend.pipeline.recorded import entries
+from citywise.backend.times import to_ms
+from tests.torture import timed
+from tests.torture.__main__ import tormented
+from tests.torture.city import LEAD_IN, Found
+from tests.torture.restarts import WAYS, Restarting
+
+
+def told(folder: Path, source: Simulation) -> list[timed.Told]:
+    """What the templates tell of a city without a broker, a log, Spark and a database."""
+    app = timed.write(folder, 1)
+    assert check_pack(app) == []
+    played = Played(source.places(), checked(app).templates, None)
+    for name in timed.TEMPLATES:
+        body = {"app": timed.APP, "template": name, "version": 1, "user": "anna"}
+        played._stand(Standing("instance", name, {**body, "values": timed.values(name)}, 0))
+    found = (one for entry in entries(source) for one in played.take(entry))
+    return [
+        (t, body["template"], body["version"], body["change"], body["about"]["id"])
+        for t, kind, body in found
+        if kind == "notice"
+    ]
+
+
+def test_what_is_told_of_slow_roads_is_what_the_definitions_say(tmp_path: Path) -> None:
+    until = START + timedelta(hours=2)
+    source = Simulation(3, START, until, LEAD_IN)
+    wanted = timed.due(source, [to_ms(until) + 1000], [timed.Life(1, 0, None)])
+    got = told(tmp_path, source)
+    assert sorted(got) == wanted
+    found = Found()
+    found.told(got, wanted, {step.ms for step in source.steps()})
+    assert found.is_right
+    assert found.by_timer > 3
+
+
+def test_the_oracle_sees_what_is_lost_doubled_and_early() -> None:
+    wanted = [(60_000, "lasting", 1, "opened", "r1"), (90_000, "lasting", 1, "closed", "r1")]
+    hasty = [(59_000, *wanted[0][1:]), wanted[1], wanted[1]]
+    found = Found()
+    found.told(hasty, wanted, set())
+    assert (found.lost, found.doubled, found.early) == (1, 2, 1)
+    assert not found.is_right
+
+
+@pytest.mark.long
+@pytest.mark.spark
+@pytest.mark.timeout(7200)
+def test_20_restarts_of_the_whole_system_miss_double_and_hasten_nothing(tmp_path: Path) -> None:
+    """Killed, stopped, upgraded, and restored after its log was damaged."""
+    restarts = Restarting(tmp_path, 1, 20).run()
+    assert restarts.is_right, [restarts.replay, restarts.error, *restarts.found.differences]
+    assert restarts.done.total() == 20
+    assert {*restarts.done} == {*WAYS}
+    print(restarts)
+
+
+@pytest.mark.long
+@pytest.mark.spark
+@pytest.mark.timeout(3600)
+def test_a_tormented_city_ends_as_an_undisturbed_one() -> None:
+    found = tormented(1, 2.0)
+    assert found.is_right, [found.replay, found.error, *found.found.differences]
+    print(found)
