@@ -83,7 +83,7 @@ def start_trip() -> Response:
     parameters.only()
     body = instance_bodies.read(NewTrip)
     user = identity.own_id()
-    with _work() as work:
+    with working() as work:
         trip = _resumed(work, body) if body.resume else _new(work, body, user)
         _refuse_unwanted(work.connection, user, ending.NEEDED[trip.kind])
         over = beginning.begin(work.connection, work.boxes, trip, work.now_ms)
@@ -108,7 +108,7 @@ def show_trip(trip_id: str) -> Response:
 def end_trip(trip_id: str) -> Response:
     """Follow a trip no more; it can be gone on with for a day."""
     parameters.only()
-    with _work() as work:
+    with working() as work:
         trip = work.trip(trip_id)
         if trip.state == "following":
             trip = ending.end(work.connection, work.boxes, trip, "ended", work.now_ms)
@@ -122,7 +122,7 @@ def put_position(trip_id: str) -> Response:
     """Tell where one is; what comes out of order is ignored."""
     parameters.only()
     body = instance_bodies.read(ToldPosition)
-    with _work() as work:
+    with working() as work:
         trip = work.followed(trip_id)
         _refuse_unwanted(work.connection, trip.user, ("position",))
         position = _timed(body.position(work.now_ms))
@@ -148,7 +148,7 @@ def answer_proposal(trip_id: str) -> Response:
     """Accept a proposal, decline it, decide later, or undo what was accepted."""
     parameters.only()
     body = instance_bodies.read(Answer)
-    with _work() as work:
+    with working() as work:
         trip = work.followed(trip_id)
         _refuse_other_proposal(trip, body)
         found = _answered(trip, body, work.now_ms)
@@ -284,7 +284,7 @@ def _boxes() -> sealing.Boxes:
 
 
 @contextmanager
-def _work() -> Iterator[Work]:
+def working() -> Iterator[Work]:
     """A transaction in which nobody else announces anything."""
     try:
         with state().engine.begin() as connection:

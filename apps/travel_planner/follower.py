@@ -22,6 +22,8 @@ from sqlalchemy import Connection, Engine, select
 from citywise.apps.travel_planner import ending, proposals, trips
 from citywise.apps.travel_planner.news import change_of
 from citywise.apps.travel_planner.planner import Planner, planner_of, tariff_of
+from citywise.apps.travel_planner.repeat_looks import Looks
+from citywise.apps.travel_planner.repeater import Repeater
 from citywise.apps.travel_planner.roads.cityfiles import city_of
 from citywise.apps.travel_planner.roads.conditions import Conditions
 from citywise.apps.travel_planner.roads.disturbances import OpenEvent
@@ -125,6 +127,10 @@ class Follower:
     def following(self) -> int:
         """How many trips are followed."""
         return len(self._looked.keys() | self._due.keys())
+
+    def conditions(self) -> Conditions:
+        """The city's conditions now."""
+        return self._live.refresh()
 
     def step(self) -> bool:
         """Look at the trips that are due, some at most; returns whether there may be more."""
@@ -320,9 +326,12 @@ def _level(details: Mapping[str, Any]) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def follower_of(settings: Settings, engine: Engine) -> Follower:
-    """A follower in the city that there is, as the settings price it; raises `NetworkError`."""
+def follower_of(settings: Settings, engine: Engine) -> tuple[Follower, Repeater]:
+    """A follower in the city that there is, as the settings price it, and who tells of repeating
+    trips there; raises `NetworkError`."""
     planner = planner_of(settings, city_of(settings))
     live = LiveCity(engine, planner.city.network, tariff_of(settings))
     kept = Kept(settings.city_dir, planner.router)
-    return Follower(engine, trips.boxes_of(settings), planner, live, kept)
+    boxes = trips.boxes_of(settings)
+    made = Follower(engine, boxes, planner, live, kept)
+    return made, Repeater(engine, boxes, Looks(planner, kept))

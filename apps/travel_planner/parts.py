@@ -7,7 +7,7 @@ from citywise.backend.app import CityFile, Limit, Parts, later
 
 brings = later(__package__)
 PARTS = Parts(
-    api=brings("api_plans:blueprint", "api_trips:blueprint"),
+    api=brings("api_plans:blueprint", "api_trips:blueprint", "api_repeats:blueprint"),
     pages=brings("api_page:blueprint", "api_export:blueprint", "api_citypulse:blueprint"),
     navigation={"plan": "/plan"},
     shortcuts={"trip.shortcut.travel": "/plan", "trip.shortcut.parking": "/plan?for=parking"},
@@ -23,7 +23,7 @@ PARTS = Parts(
     service=brings("service:serve"),
     tables=TABLES,
     limits={"plans": Limit(60, 60), "search": Limit(300, 60)},
-    export={"trips": brings("trips:export")},
+    export={"trips": brings("trips:export"), "repeating_trips": brings("repeats:export")},
     withdrawn=brings("ending:withdrawn"),
     ready=brings("pool:warm"),
 )

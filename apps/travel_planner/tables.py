@@ -1,4 +1,4 @@
-"""The tables of the planner: trips that people follow, and what is usual at places."""
+"""The tables of the planner: trips that people follow or repeat, and what is usual at places."""
 
 from __future__ import annotations
 
@@ -34,6 +34,20 @@ class TripRow(Base):
     """Stream times, as all of a trip's."""
 
 
+class RepeatRow(Base):
+    """A trip that somebody makes again and again."""
+
+    __tablename__ = "travel_planner_repeats"
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    user: Mapped[str] = mapped_column(String(64), index=True)
+    box: Mapped[str] = mapped_column(Text)
+    """All that tells where and when: sealed as that of a trip."""
+    created_ms: Mapped[int] = mapped_column(BigInteger)
+    updated_ms: Mapped[int] = mapped_column(BigInteger)
+    due_ms: Mapped[int | None] = mapped_column(BigInteger, index=True)
+    """Stream time at which it is looked at next; null: not any more."""
+
+
 class LearnedRow(Base):
     """What is usual at a place in an hour of the week, as running totals."""
 
@@ -60,15 +74,26 @@ def first(op: Any) -> None:
         for index in found.get_indexes(former):
             op.drop_index(index["name"], table_name=former)
         op.rename_table(former, _FORMER[former])
-    # As the classes are now: a second version has to write down here what they were.
-    Base.metadata.create_all(connection)
-    for table in Base.metadata.sorted_tables:
+    _make(connection, TripRow, LearnedRow)
+
+
+def second(op: Any) -> None:
+    """Make the table of repeating trips."""
+    _make(op.get_bind(), RepeatRow)
+
+
+def _make(connection: Any, *rows: type[Base]) -> None:
+    """Make tables as their classes are now: a version that changes one has to write down here
+    what it was."""
+    for row in rows:
+        table = Base.metadata.tables[row.__tablename__]
+        table.create(connection, checkfirst=True)
         for index in table.indexes:
             index.create(connection, checkfirst=True)
 
 
 TABLES = Tables(
-    [first],
-    personal={TripRow.__tablename__: "user"},
-    exported=False,  # what is sealed is opened by `trips.export`
+    [first, second],
+    personal={TripRow.__tablename__: "user", RepeatRow.__tablename__: "user"},
+    exported=False,  # what is sealed is opened by `trips.export` and `repeats.export`
 )

@@ -1,4 +1,4 @@
-"""What an app's own code proposes to do about a notice: beside the notice, until it is withdrawn.
+"""What an app's own code tells: notices of its own, and what it proposes to do about a notice.
 
 In a transaction that has called `announcing.begin` first.
 """
@@ -6,17 +6,68 @@ In a transaction that has called `announcing.begin` first.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, select, update
 
-from citywise.backend.notices import kept, same
+from citywise.backend.notices import book, kept, same
 from citywise.backend.notices.announcing import News, announce
 from citywise.backend.notices.listeners import UNATTENDED, Notice
-from citywise.backend.store.models import NoticeRow
+from citywise.backend.store.models import NoticeRow, TemplateVersionRow
 
 JUST_NOW_MS = 10_000
 """Whoever was alerted to a notice so short a time ago (stream time) is not alerted again."""
+
+
+@dataclass(frozen=True)
+class Own:
+    """A notice that no rule concludes: of a kind with `by = "code"`, beside those of a template.
+
+    `about` is the app's own id of what it is about, and `name` what people call that.
+    """
+
+    app: str
+    template: str
+    instance: str
+    user: str
+    kind: str
+    about: str
+    name: str
+    criticality: int
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def tell(
+    connection: Connection,
+    own: Own,
+    now_ms: int,
+    change: Literal["opened", "updated", "closed"] = "opened",
+) -> None:
+    """Open, change or close a notice at stream time `now_ms`; it alerts its user as any does."""
+    row = TemplateVersionRow
+    known = (row.app == own.app) & (row.name == own.template)
+    body = {
+        "change": change,
+        "app": own.app,
+        "template": own.template,
+        "version": connection.scalar(select(func.max(row.version)).where(known)) or 1,
+        "instance": own.instance,
+        "user": own.user,
+        "notice": own.kind,
+        "about": own.about,
+        "about_type": "term",
+        "about_name": own.name,
+        "criticality": own.criticality,
+        "details": dict(own.details),
+    }
+    book.apply(connection, [_Told(now_ms, body)])
+
+
+@dataclass(frozen=True)
+class _Told:
+    t_ms: int
+    body: Mapping[str, Any]
 
 
 def advise(

@@ -189,7 +189,8 @@ class _Judgement:
         kinds = [rules.conclusions.kinds for rules in self._rules.values()]
         for kind, words in self._manifest.notices.items():
             key = ("notices", kind)
-            if all(known is not None and kind not in known for known in kinds):
+            by_code = words.by == "code"
+            if not by_code and all(known is not None and kind not in known for known in kinds):
                 message = f"no rule concludes a notice of kind `{kind}`; write one or remove it"
                 location = self._loading.places.location(key)
                 yield Finding(location, "warning", "unused-notice", message)
@@ -199,8 +200,10 @@ class _Judgement:
                 if fault := strings.lone_brace(text):
                     message = f"`notices.{kind}.{part}`: {fault}"
                     yield Finding(location, "error", "brace", message)
-                yield from self._details(kind, f"notices.{kind}.{part}", text, location)
-            yield from self._translated(kind)
+                if not by_code:
+                    yield from self._details(kind, f"notices.{kind}.{part}", text, location)
+            if not by_code:
+                yield from self._translated(kind)
 
     def _translated(self, kind: str) -> Iterator[Finding]:
         for language, texts in self._pack.strings.items():

@@ -51,6 +51,8 @@ class NoticeText(BaseModel):
 
     title: str = Field(min_length=1)
     text: str = ""
+    by: Literal["rules", "code"] = Field(default="rules", exclude=True)
+    """Who tells it: the rules of the app's templates, or its own Python."""
 
 
 RECIPIENT = r"^([a-z][a-z0-9_]{0,31})(?: of \{([a-z][a-z0-9_]*)\})?$"

@@ -357,7 +357,7 @@ def test_a_journey_by_line_is_followed_and_a_better_one_taken_when_it_is_cancell
     last = [leg for leg in trip["plan"]["legs"] if leg["trip"]][-1]
     day = last["planned"]["departs"][:10].replace("-", "")
     told = written(tmp_path / "now.pb", [Update(last["trip"], day, "CANCELED")])
-    follower = follower_of(site.settings, site.town.engine)
+    follower, _ = follower_of(site.settings, site.town.engine)
     try:
         list(take_realtime(told, site.settings.city_dir))
         follower.step()

@@ -209,6 +209,12 @@ def test_faults_of_the_manifest_stand_at_their_keys(
     assert any(finding in found for found in app.findings()), app.findings()
 
 
+def test_what_the_apps_python_tells_needs_no_rule(app: AppFolder) -> None:
+    own = '[notices.noon]\nby = "code"\ntitle = "Noon"\ntext = "{about} at {clock}"\n\n'
+    app.write("app.toml", MANIFEST.replace("[notices.jam_ahead]", f"{own}[notices.jam_ahead]", 1))
+    assert app.findings() == []
+
+
 @pytest.mark.parametrize(
     ("old", "new", "finding"),
     [

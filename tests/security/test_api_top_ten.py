@@ -197,6 +197,7 @@ def test_every_body_with_an_unknown_field_is_refused(cast: Cast) -> None:
         "api.accounts.log_out",
         "api.attend.acknowledge",
         "api.operator.end_event",
+        "api.repeats.skip_day",
         "api.operator.replay_letter",
         "api.mail.send_again",
         "api.audit.undo_action",
