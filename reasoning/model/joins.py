@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import count
 
@@ -170,6 +171,31 @@ def gives_once(rule: Rule) -> bool:
         and all(isinstance(term, Variable | Constant) for term in terms)
         and not any(isinstance(term, Variable) for term in {*terms} - {*rule.terms})
     )
+
+
+@dataclass(frozen=True)
+class PairJoin:
+    """A rule that joins two relations, as places of values: what a row of each must have in
+    common, and for each term of the head which of the two has it, and where."""
+
+    scans: tuple[Scan, Scan]
+    shared: tuple[tuple[int, int], ...]
+    head: tuple[tuple[int, int], ...]
+
+
+def pair_join(rule: Rule) -> PairJoin | None:
+    """The rule as such a join, if it is one, of variables alone."""
+    scans = [literal for literal in rule.body if isinstance(literal, Scan)]
+    if len(scans) != 2 or len(rule.body) != 2 or rule.until is not None or not rule.terms:
+        return None
+    left, right = (scan.terms for scan in scans)
+    if not all(isinstance(term, Variable) for term in (*rule.terms, *left, *right)):
+        return None
+    shared = tuple((left.index(term), right.index(term)) for term in left if term in right)
+    if not shared or len(set(left)) < len(left) or len(set(right)) < len(right):
+        return None
+    head = tuple((0, left.index(t)) if t in left else (1, right.index(t)) for t in rule.terms)
+    return PairJoin((scans[0], scans[1]), shared, head)
 
 
 def flat(terms: Iterable[Term], prefix: str) -> tuple[tuple[Term, ...], tuple[Compare, ...]]:

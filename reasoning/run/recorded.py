@@ -20,8 +20,7 @@ from citywise.reasoning.rdf.knowledge import Background, background
 from citywise.reasoning.run.course import BEGINNING
 from citywise.reasoning.run.language import Driver, MisusedError, RecordedError, language_of
 from citywise.reasoning.run.reasoner import Reasoner
-from citywise.reasoning.run.revised import Emission, described
-from citywise.reasoning.run.revision import Revising, Revision
+from citywise.reasoning.run.revision import Emission, Revising, Revision, described
 from citywise.reasoning.streams.items import Encoder, Item
 from citywise.reasoning.streams.recordings import (
     Recording,

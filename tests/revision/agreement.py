@@ -12,8 +12,7 @@ from typing import Any
 from citywise.reasoning import Evaluation, Recorded, Recording, write
 from citywise.reasoning.partition.engine import ParallelEngine
 from citywise.reasoning.run.requests import revising as revising_request
-from citywise.reasoning.run.revised import Emission, described
-from citywise.reasoning.run.revision import Revising
+from citywise.reasoning.run.revision import Emission, Revising, described
 from tests.lars.reference import TooManyError
 from tests.reasoning.parallel.inline import Inline
 from tests.revision import definitions

@@ -14,7 +14,7 @@ from citywise.reasoning.engines.incremental import generated, operators
 from citywise.reasoning.engines.incremental.generated import Change
 from citywise.reasoning.engines.incremental.relation import FOREVER, Horizons, Improved, Relation
 from citywise.reasoning.limits import LimitError, Limits, exceeded, too_large, too_long
-from citywise.reasoning.model.joins import normal
+from citywise.reasoning.model.joins import normal, pair_join
 from citywise.reasoning.model.rules import Absent, Holds, Program, Rule, Scan
 from citywise.reasoning.model.values import Row
 
@@ -130,6 +130,7 @@ class _Compiled:
         # negation, aggregates and retractions nothing is withdrawn.
         self._functions: dict[tuple[int | None, str], Change] = {}
         self._copy: generated.Copy | None = None
+        self._pair = pair_join(rule)
         scans = [literal for literal in rule.body if isinstance(literal, Scan)]
         others = any(isinstance(literal, Holds) for literal in rule.body)
         self.simple = len(scans) == 1 and not others and rule.until is None
@@ -147,7 +148,36 @@ class _Compiled:
             self._functions[key] = made
         return self._functions[key]
 
+    def in_columns(self) -> bool:
+        """Whether all that is joined has columns, or has no rows; if not, all of it is listed."""
+        if self._pair is None or not any(looked.in_columns for looked in self.looked):
+            return False
+        if all(looked.in_columns for looked in self.looked):
+            return True
+        self.leave_columns()
+        return False
+
+    def leave_columns(self) -> None:
+        """Have the rows of all that is joined listed."""
+        for looked in self.looked:
+            if looked.in_columns:
+                looked.list_rows()
+
+    def join_columns(self, literal: int) -> Iterator[tuple[list[Row], int]]:
+        """What new rows give, by their horizons; nothing if they must be listed for it."""
+        assert self._pair is not None
+        left, right = (looked.columns for looked in self.looked)
+        if left is None or right is None:
+            return  # of one no row has come yet
+        from citywise.reasoning.engines.incremental import columns
+
+        try:
+            yield from columns.joined(self._pair, literal, (left, right))
+        except columns.LongKeyError:
+            self.leave_columns()
+
     def rederive(self) -> Change:
+        self.leave_columns()
         key = None, "again"
         if key not in self._functions:
             self._functions[key] = generated.rederiving(self.rule, self._relations, self._look)
@@ -202,6 +232,8 @@ class Component:
             operator.update(now)
         changed = [met for met in self._outer if met.relation.changed]
         if changed:
+            for met in changed:
+                met.compiled.in_columns()
             # The order of delete and rederive. What may be wrong must be out before anything is
             # joined with it, and what still follows must be back before new rows are met, or it
             # would count as new.
@@ -276,6 +308,11 @@ class Component:
             if gone := dict.fromkeys(met.relation.gone(), FOREVER):
                 self._join(rule, rule.function(met.literal, "derive"), gone, now)
             return
+        if rule.in_columns():
+            for found, end in rule.join_columns(met.literal):
+                self._watch.look(len(found))
+                rule.head.give_found(found, end)
+        # Not where it has just been joined.
         improved = met.relation.improved
         if rule.head.once and improved and self._all_new(met):
             together = {row: end for rows, _horizon in improved for row, end in rows.items()}

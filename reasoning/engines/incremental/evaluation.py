@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from citywise.reasoning.engines.incremental.component import Component, Watch
 from citywise.reasoning.engines.incremental.relation import (
@@ -27,9 +28,12 @@ from citywise.reasoning.engines.incremental.relation import (
 )
 from citywise.reasoning.limits import Limits
 from citywise.reasoning.model import rules
-from citywise.reasoning.model.joins import gives_once
+from citywise.reasoning.model.joins import gives_once, normal, pair_join
 from citywise.reasoning.model.rules import CLOCK, Absent, Program, components, has_functions
 from citywise.reasoning.model.values import Row
+
+if TYPE_CHECKING:
+    from citywise.reasoning.engines.incremental.columns import Codes, Columns
 
 _NOTHING = Relation("")
 """Stands for relations that no rule mentions."""
@@ -58,6 +62,9 @@ class RuleEvaluation:
         # What nobody joins needs no list of what improved.
         joined, kept = _joined(ready), _kept(ready)
         self.relations = {n: Relation(n, n in joined, kept(n)) for n in _names(ready)}
+        self._codes: Codes | None = None
+        for name in _only_paired(ready, kept):
+            self.relations[name].keep_in_columns(self._columns)
         self._pending: dict[str, _Pending] = {}
         self._clock: int | None = None
         self._broken = False
@@ -150,9 +157,10 @@ class RuleEvaluation:
         rows that were inserted tells."""
         given = [self.relations[name] for name in self._inputs]
         # Also what ended: its text is asked for when it is gone.
-        groups = [rows for r in given for rows in (r.held(), r.expired, r.withdrawn) if rows]
-        if self._functions or sum(map(len, groups)) > most:
+        size = sum(len(r) + len(r.expired) + len(r.withdrawn) for r in given)
+        if self._functions or size > most:
             return False
+        groups = [rows for r in given for rows in (r.held(), r.expired, r.withdrawn) if rows]
         values = chain.from_iterable(chain.from_iterable(groups))
         return tuple not in set(map(type, values))
 
@@ -167,6 +175,14 @@ class RuleEvaluation:
     def called(self, relation: str) -> str:
         """The relation that has the rows of an output."""
         return self._copied.get(relation, relation)
+
+    def _columns(self) -> Columns:
+        # Only who has many rows to join waits for numpy to be loaded.
+        from citywise.reasoning.engines.incremental import columns
+
+        if self._codes is None:
+            self._codes = columns.Codes()
+        return self._codes.relation()
 
     def _found(self, relation: str) -> Relation:
         return self.relations.get(self.called(relation), _NOTHING)
@@ -212,6 +228,22 @@ def _kept(program: Program) -> Callable[[str], Kept]:
         return "once" if name in once else "batched"
 
     return kept
+
+
+def _only_paired(program: Program, kept: Callable[[str], Kept]) -> frozenset[str]:
+    """Inputs whose rows are joined with those of another, or their own, and nothing else."""
+    rules = [normal(rule) for rule in program.rules]
+    looks = [(rule, {each.relation for each in rule.looks.values()}) for rule in rules]
+    found = {name for _rule, looked in looks for name in looked} & program.inputs
+    found -= program.outputs | _derived(program)
+    found -= {name for each in program.operators for name in each.reads}
+    size = len(found) + 1
+    while len(found) < size:
+        size = len(found)
+        for rule, looked in looks:
+            if pair_join(rule) is None or kept(rule.head) == "once" or not looked <= found:
+                found -= looked
+    return frozenset(found)
 
 
 def _names(program: Program) -> Collection[str]:

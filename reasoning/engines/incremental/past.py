@@ -312,6 +312,9 @@ class Past(ABC):
 
     def __init__(self, evaluation: RuleEvaluation, time: int) -> None:
         self.evaluation = evaluation
+        for each in evaluation.relations.values():
+            if each.in_columns:  # which do not tell what each step changed, row by row
+                each.list_rows()
         program = evaluation.ready
         self.timeline = Timeline(time)
         self.relations = {name: Validity(name) for name in evaluation.relations}

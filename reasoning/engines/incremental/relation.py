@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import chain, compress, repeat, starmap
 from operator import itemgetter
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from citywise.reasoning.model.values import Row, Value
+
+if TYPE_CHECKING:
+    from citywise.reasoning.engines.incremental.columns import Columns
 
 Positions = tuple[int, ...]
 """Where in the rows those values stand."""
@@ -90,15 +93,17 @@ NEVER = -(1 << 62)
 """Before all points of time."""
 _LOOKED_FOR = 100
 """Sets of a step that may be gone through for rows that hold already, besides one for each row."""
+_MANY = 200
+"""Rows of a step from which on columns are faster."""
 _STALE = 1000
 """Rows in buckets, beyond twice those that hold, from which on they are tidied."""
 
 Rows = tuple[Row, ...]
 """Rows as they were: no step changes them."""
 Horizons = dict[Row, int]
-Kept = Literal["listed", "batched", "once"]
-"""How a relation keeps its rows: in a dictionary of horizons; where nobody looks at them by
-their horizons alone (`Batches`), or in buckets, if each is found once."""
+Kept = Literal["listed", "columns", "batched", "once"]
+"""How a relation keeps its rows: in a dictionary of horizons, or in columns (`columns`); where
+nobody looks at them by their horizons alone (`Batches`), or in buckets, if each is found once."""
 Improved = tuple[Horizons, int | None]
 """Rows with their horizons, and that of all of them if it is one."""
 
@@ -118,11 +123,13 @@ class Batches:
         self.over: list[set[Row]] = []
         """Those that ended in this step."""
 
-    def give(self, rows: Horizons, end: int) -> tuple[list[Row], bool] | None:
+    def give(self, rows: Collection[Row], end: int) -> tuple[list[Row], bool] | None:
         """Rows hold up to a horizon, if not longer already: those that did not hold, and
         whether others did, and less long. None, and nothing changes, if so many hold already
         that it does not pay to look for their horizons."""
         new, fresh, extended = set(rows), [*rows], False
+        if len(new) < len(fresh):
+            fresh = list(dict.fromkeys(rows))
         listed = fresh
         if not self.known.isdisjoint(new):
             again = self.known & new
@@ -130,7 +137,6 @@ class Batches:
             if end in self.ends:
                 new -= self.ends[end][0]
                 again &= new
-                rows = {row: end for row in rows if row in new}
             if len(again) * len(self.ends) > len(new) + _LOOKED_FOR:
                 return None
             for row in again:
@@ -140,8 +146,8 @@ class Batches:
                     extended = True
                 else:
                     new.discard(row)
-            fresh = [row for row in rows if row not in again]
-            listed = [row for row in rows if row in new]
+            listed = [row for row in fresh if row in new]
+            fresh = [row for row in listed if row not in again]
         self.known.update(new)
         if end in self.ends:
             found, others = self.ends[end]
@@ -203,6 +209,9 @@ class Relation:
         self._batched = kept == "batched"
         self._batches = Batches()
         """Where nobody looks at rows, those that hold."""
+        self.columns: Columns | None = None
+        """The rows, where it has them in columns."""
+        self._make_columns: Callable[[], Columns] | None = None
         self.extended = False
         """Whether a row that held before has come in this step, to hold longer."""
         self.horizons: Horizons = {}
@@ -226,15 +235,29 @@ class Relation:
         self._last = NEVER
         """The latest horizon that a row has ever had."""
 
+    def keep_in_columns(self, make: Callable[[], Columns]) -> None:
+        """Have the rows in columns, if many come with the first step in which any do."""
+        self.listed, self._make_columns = False, make
+
+    @property
+    def in_columns(self) -> bool:
+        """Whether the rows are in columns, or will be once there are some."""
+        return self._make_columns is not None
+
     @property
     def changed(self) -> bool:
         """Whether anything happened in this step."""
+        if self.columns is not None:
+            return bool(self.columns.given)
         return bool(self.improved or self.fresh or self.expired or self.withdrawn)
 
     # -- changes ----------------------------------------------------------------------
 
     def expire(self, since: int, now: int) -> None:
         """End the rows with horizons from `since` up to before `now`."""
+        if self.columns is not None:
+            self.columns.expire(now)
+            return
         if self._batched:
             for horizon in _due(self._batches.ends, since, now):
                 if ended := self._batches.end(horizon):
@@ -276,7 +299,9 @@ class Relation:
 
     def list_rows(self) -> None:
         """Have the rows in `horizons`, from now on."""
-        if not self.listed:
+        if self._make_columns is not None:
+            self._leave_columns()
+        elif not self.listed:
             if self._batched:
                 self._buckets.update(self._batches.taken())
                 self.scheduled = sum(map(len, self._buckets.values()))
@@ -286,27 +311,46 @@ class Relation:
             self._last = max(self._buckets, default=NEVER)
             self.scheduled -= len(self._buckets.pop(FOREVER, ()))
 
+    def _leave_columns(self) -> None:
+        """Be as if the rows had been listed all along."""
+        columns, self.columns, self._make_columns = self.columns, None, None
+        self.listed = True
+        if columns is None:
+            return
+        rows, self.expired = columns.before()
+        columns.codes.leave(columns)
+        self.horizons.update(rows)
+        if rows:
+            self._schedule(rows)
+        for positions, index in self.indices.items():
+            add(index, positions, list(rows))
+        for given, horizon in columns.given:
+            self.give(given, horizon)
+
     def rows(self) -> Rows:
         """The rows that hold."""
         return tuple(self.held())
 
     def held(self) -> Collection[Row]:
         """The same, as they are kept until the next step."""
+        if self._make_columns is not None:
+            self.list_rows()
         if self.once:
             return list(chain.from_iterable(self._buckets.values()))
         return self.horizons if self.listed else self._batches.rows()
 
     def __len__(self) -> int:
+        if self.columns is not None:
+            return len(self.columns)
         if self.once:
             return self.scheduled
         return len(self.horizons if self.listed else self._batches.known)
 
     def give(self, rows: Horizons, horizon: int) -> None:
         """Rows hold up to one horizon, if not longer already."""
-        if self._batched and (found := self._batches.give(rows, horizon)) is not None:
-            fresh, extended = found
-            self.fresh = [*self.fresh, *fresh] if self.fresh else fresh
-            self.extended = self.extended or extended
+        if self._make_columns is not None and self._enters_columns(rows, horizon):
+            return
+        if self._batched and self._batch(rows, horizon):
             return
         self.list_rows()
         horizons = self.horizons
@@ -337,6 +381,26 @@ class Relation:
             if self.scheduled > 2 * len(self.horizons) + _STALE:
                 self._tidy()
         self._enter(fresh)
+
+    def give_found(self, rows: list[Row], horizon: int) -> None:
+        """The same for rows of which some may be there twice."""
+        if not (self._batched and self._batch(rows, horizon)):
+            self.give(dict.fromkeys(rows, horizon), horizon)
+
+    def _batch(self, rows: Collection[Row], horizon: int) -> bool:
+        if (found := self._batches.give(rows, horizon)) is None:
+            return False
+        fresh, extended = found
+        self.fresh += fresh
+        self.extended = self.extended or extended
+        return True
+
+    def _enters_columns(self, rows: Horizons, horizon: int) -> bool:
+        if self.columns is None:
+            if len(rows) < _MANY or self._make_columns is None:
+                return False
+            self.columns = self._make_columns()
+        return self.columns.enter(rows, horizon)
 
     def absorb(self, rows: list[Row], ends: list[int]) -> None:
         """Rows hold up to horizons of their own, if not longer already."""
@@ -419,6 +483,8 @@ class Relation:
 
     def settle(self) -> None:
         """The step is over: forget what changed in it."""
+        if self.columns is not None:
+            self.columns.settle()
         if self._ghosts:
             self._forget(list(self._ghosts))
             self._ghosts.clear()
@@ -446,6 +512,8 @@ class Relation:
         return self._changes()[1]
 
     def _changes(self) -> tuple[Rows, Rows]:
+        if self._make_columns is not None:
+            self.list_rows()
         if self._net is None:
             came, gone = self._found()
             self._net = tuple(came), tuple(gone)
