@@ -129,7 +129,11 @@ def change_password(settings: Settings, name: str, devices: bool, password: str)
 
 @user.command("two-factor")
 @click.argument("name")
-@click.option("--off", is_flag=True, help="Turn it off, for who lost phone and recovery codes.")
+@click.option(
+    "--off",
+    is_flag=True,
+    help="Turn it off, for who lost phone, passkeys and codes.",
+)
 @of_a_system
 def change_two_factor(settings: Settings, name: str, off: bool) -> None:
     """Say whether the account NAME logs in with two steps; with --off it does not any more, and
@@ -137,14 +141,14 @@ def change_two_factor(settings: Settings, name: str, off: bool) -> None:
     with _changing(settings) as connection:
         found = accounts.known(connection, name)
         before = two_factor.standing(connection, found.id)
-        if off and two_factor.end(connection, found.id):
+        if off and two_factor.end_all(connection, found.id):
             logins.close_all(connection, found.id)
             audit.record(connection, ACTOR, "account.two-factor-off", found.id)
     left = f"{before.recovery_left} recovery codes left"
     after = "off now" if off else f"on, {left}"
     click.echo(
         f"{found.name} ({found.id}): two-factor sign-in is "
-        f"{'off' if before.since_ms is None else after}"
+        f"{after if found.has_two_factor else 'off'}"
     )
 
 

@@ -16,14 +16,15 @@ from citywise.backend.api import (
     limits,
     parameters,
     presence,
+    second_step,
     sign_in,
-    two_factor,
 )
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.faults_of_people import as_problems
 from citywise.backend.api.instance_bodies import StrictBody
 from citywise.backend.api.origin import origin
 from citywise.backend.api.problems import ProblemError, bad_parameter, not_found
+from citywise.backend.api.second_step import Proof
 from citywise.backend.api.state import state
 from citywise.backend.people import (
     accounts,
@@ -48,10 +49,8 @@ class Credentials(StrictBody):
     password: str = Field(max_length=1000)
 
 
-class LogIn(Credentials):
-    """Who logs in; `code` is the second step of who has one."""
-
-    code: str | None = Field(default=None, max_length=100)
+class LogIn(Credentials, Proof):
+    """Who logs in, with the second step of who has one."""
 
 
 class SignUp(Credentials):
@@ -83,7 +82,7 @@ def sign_up() -> Response:
     """A new account, logged in at once."""
     parameters.only()
     body = instance_bodies.read(SignUp)
-    _refuse_password()
+    refuse_password()
     limits.spend("sign-up", limits.address())
     _refuse_uninvited(body.invitation)
     # Who waits for a hash holds no lock: nobody else could write, nor this one go on.
@@ -92,7 +91,7 @@ def sign_up() -> Response:
     with as_problems(), state().engine.begin() as connection:
         roles = _roles_of_new(connection, body.invitation)
         account = accounts.create_hashed(connection, body.name, kept, roles)
-        return _welcome(connection, account, 201)
+        return welcome(connection, account, 201)
 
 
 @blueprint.post("/login")
@@ -101,21 +100,22 @@ def log_in() -> Response:
     """Log a browser in; a login that it had is over."""
     parameters.only()
     body = instance_bodies.read(LogIn)
-    _refuse_password()
+    refuse_password()
     limits.refuse_guesser(body.name)
     with hashing.turn(), state().engine.connect() as connection:
         proof = hashing.apart(lambda: accounts.proven(connection, body.name, body.password))
     if proof is None:
         limits.note_guess(body.name)
         raise _wrong_login()
-    with two_factor.judging(proof.account, body.code):
+    with second_step.judging(proof.account, body):
         with state().engine.begin() as connection:
             account = accounts.admit(connection, proof)
             if account is None:
                 raise _wrong_login()
-            if two_factor.is_proven(connection, account, body.code):
-                return _welcome(connection, account, 200)
-        raise two_factor.refused(account.id, body.code)
+            if not account.has_two_factor or second_step.is_right(connection, account.id, body):
+                return welcome(connection, account, 200)
+            asked = second_step.question(connection, account.id)
+        raise second_step.refused(account.id, body, asked)
 
 
 @blueprint.delete("/login")
@@ -137,7 +137,7 @@ def log_out() -> Response:
     return answer
 
 
-def _welcome(connection: Connection, account: Account, status: int) -> Response:
+def welcome(connection: Connection, account: Account, status: int) -> Response:
     """Log a browser in under a secret it has never had (no session fixation)."""
     if (before := request.cookies.get(identity.cookie_name())) is not None:
         found = logins.find_login(connection, before)
@@ -153,7 +153,7 @@ def _welcome(connection: Connection, account: Account, status: int) -> Response:
     return answer
 
 
-def _refuse_password() -> None:
+def refuse_password() -> None:
     """A problem where people log in at a provider of identities alone."""
     if not state().settings.sign_in.passwords:
         detail = "people log in at the provider of identities here; open the page /log-in"

@@ -39,6 +39,7 @@ from citywise.backend.api import (
     openapi,
     operator,
     pages,
+    passkeys,
     places,
     problems,
     saved_places,
@@ -69,8 +70,8 @@ _OF_CITY = (
     dead_letters, openapi,
 )  # fmt: skip
 _OF_PEOPLE = (
-    accounts, duties, sign_in, me, mail, two_factor, wishes, saved_places, attend, audit, operator,
-    sources, webhooks,
+    accounts, duties, sign_in, me, mail, two_factor, passkeys, wishes, saved_places, attend, audit,
+    operator, sources, webhooks,
 )  # fmt: skip
 _OF_APPS = (apps, instances, trials, context, critical_events, notices, traces, why)
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, exists, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from citywise.backend.people import consents, names, passwords
@@ -14,11 +14,13 @@ from citywise.backend.people.errors import NameTakenError, PeopleError, UnknownA
 from citywise.backend.people.ids import DEMO, is_account, new_id
 from citywise.backend.store.chunks import chunks
 from citywise.backend.store.exclusion import exclude
-from citywise.backend.store.models import AccountRow, IdentityRow
+from citywise.backend.store.models import AccountRow, IdentityRow, PasskeyRow
 from citywise.backend.times import wall_ms
 
 Role = Literal["user", "host", "developer", "admin"]
 ROLES: tuple[Role, ...] = ("user", "host", "developer", "admin")
+_HAS_PASSKEY = exists().where(PasskeyRow.account == AccountRow.id).label("has_passkey")
+_ROWS = select(AccountRow.__table__, _HAS_PASSKEY)
 
 
 @dataclass(frozen=True)
@@ -91,13 +93,12 @@ def _insert(
         connection.execute(insert(AccountRow), row)
     except IntegrityError:  # of two that signed up at once
         raise _taken(name) from None
-    return _account(row)
+    return _account({**row, "has_passkey": False})
 
 
 def find(connection: Connection, account: str) -> Account | None:
     """The account with an id, or None."""
-    query = select(AccountRow.__table__).where(AccountRow.id == account)
-    row = connection.execute(query).mappings().one_or_none()
+    row = connection.execute(_ROWS.where(AccountRow.id == account)).mappings().one_or_none()
     return None if row is None else _account(row)
 
 
@@ -117,7 +118,7 @@ def known(connection: Connection, name_or_id: str) -> Account:
 
 def listed(connection: Connection) -> list[Account]:
     """All accounts, oldest first."""
-    query = select(AccountRow.__table__).order_by(AccountRow.created_ms, AccountRow.id)
+    query = _ROWS.order_by(AccountRow.created_ms, AccountRow.id)
     return [_account(row) for row in connection.execute(query).mappings()]
 
 
@@ -165,13 +166,26 @@ def proven(connection: Connection, name: str, password: str) -> Proof | None:
 def admit(connection: Connection, proof: Proof) -> Account | None:
     """The account of a proof, unless it has another password now or is disabled. Who changes how
     it logs in waits until this transaction ends: its end of all logins is to find this one."""
-    query = select(AccountRow.__table__).where(AccountRow.id == proof.account).with_for_update()
+    _hold(connection, proof.account)
+    query = _ROWS.where(AccountRow.id == proof.account)
     row = connection.execute(query).mappings().one_or_none()
     if row is None or row["password"] != proof.kept or row["disabled_ms"] is not None:
         return None
     if proof.renewed is not None:
         keep(connection, proof.account, proof.renewed)
     return _account(row)
+
+
+def held(connection: Connection, account: str) -> Account:
+    """The account with an id, whose ways to log in nobody else changes until this transaction
+    ends; raises `UnknownAccountError`."""
+    _hold(connection, account)
+    return known(connection, account)
+
+
+def _hold(connection: Connection, account: str) -> None:
+    # A statement of its own: what is read with the lock is from before the wait for it.
+    connection.execute(select(AccountRow.id).where(AccountRow.id == account).with_for_update())
 
 
 def has_password(connection: Connection, account: str, password: str) -> bool:
@@ -265,7 +279,7 @@ def _set(connection: Connection, account: str, **values: object) -> None:
 
 
 def _by_name(connection: Connection, name: str) -> Any:
-    query = select(AccountRow.__table__).where(AccountRow.name_key == names.key(name))
+    query = _ROWS.where(AccountRow.name_key == names.key(name))
     return connection.execute(query).mappings().one_or_none()
 
 
@@ -281,5 +295,5 @@ def _account(row: Any) -> Account:
         row["created_ms"],
         row["disabled_ms"],
         row["password"] is not None,
-        row["totp_since_ms"] is not None,
+        row["totp_since_ms"] is not None or row["has_passkey"],
     )

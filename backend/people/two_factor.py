@@ -1,4 +1,5 @@
-"""The second step of a log-in: a code of an authenticator app (TOTP, RFC 6238), or a recovery code.
+"""The second step of a log-in: a code of an authenticator app (TOTP, RFC 6238), or a recovery code,
+which stands for a passkey, too.
 
 An account's secret is kept as it is: to compare a code, it has to be known. Recovery codes are
 kept as digests, and each is good once; so is each code of the app.
@@ -16,7 +17,8 @@ from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
-from citywise.backend.people.accounts import Account
+from citywise.backend.people import passkeys
+from citywise.backend.people.accounts import Account, known
 from citywise.backend.people.errors import PeopleError
 from citywise.backend.people.secret import digest
 from citywise.backend.store.models import AccountRow, RecoveryCodeRow
@@ -96,16 +98,14 @@ def confirm(connection: Connection, account: str, code: str) -> list[str] | None
 
 def is_right(connection: Connection, account: str, code: str) -> bool:
     """Whether a code is that of the app now, or a recovery code; it is used up by that."""
-    query = select(AccountRow.totp_since_ms).where(AccountRow.id == account)
-    if connection.scalar(query) is None:
-        return False
     plain = "".join(code.split()).replace("-", "").lower()
     if len(plain) == _RECOVERY_LENGTH:
         used = delete(RecoveryCodeRow).where(
             RecoveryCodeRow.account == account, RecoveryCodeRow.id == _kept(account, plain)
         )
         return bool(connection.execute(used).rowcount)
-    return _take_code(connection, account, plain)
+    since = connection.scalar(select(AccountRow.totp_since_ms).where(AccountRow.id == account))
+    return since is not None and _take_code(connection, account, plain)
 
 
 def renew_recovery(connection: Connection, account: str) -> list[str]:
@@ -120,13 +120,33 @@ def renew_recovery(connection: Connection, account: str) -> list[str]:
     return ["-".join(code[i : i + 4] for i in range(0, len(code), 4)) for code in made]
 
 
-def end(connection: Connection, account: str) -> bool:
-    """Log in with a password alone from now on; False if it was so."""
-    was_on = standing(connection, account).since_ms is not None
+def end(connection: Connection, account: str) -> None:
+    """Do without an authenticator app from now on."""
     none = {"totp_secret": None, "totp_since_ms": None, "totp_step": None}
     connection.execute(update(AccountRow).where(AccountRow.id == account).values(**none))
-    connection.execute(delete(RecoveryCodeRow).where(RecoveryCodeRow.account == account))
-    return was_on
+    _settle(connection, account)
+
+
+def remove_passkey(connection: Connection, account: str, passkey: str) -> bool:
+    """Do without a passkey from now on; False if the account has no such one."""
+    was_there = passkeys.remove(connection, account, passkey)
+    _settle(connection, account)
+    return was_there
+
+
+def end_all(connection: Connection, account: str) -> bool:
+    """Log in with a password alone from now on; False if it was so."""
+    had_two = known(connection, account).has_two_factor
+    for passkey in passkeys.of(connection, account):
+        passkeys.remove(connection, account, passkey.id)
+    end(connection, account)
+    return had_two
+
+
+def _settle(connection: Connection, account: str) -> None:
+    """Without a second step there is nothing that recovery codes would stand for."""
+    if not known(connection, account).has_two_factor:
+        connection.execute(delete(RecoveryCodeRow).where(RecoveryCodeRow.account == account))
 
 
 def address(secret: str, name: str, city: str) -> str:

@@ -14,7 +14,15 @@ from citywise.backend.ingest import log, records
 from citywise.backend.ingest.standing import CONTEXT
 from citywise.backend.packs import broken, tables
 from citywise.backend.packs.parts import brought_to
-from citywise.backend.people import accounts, consents, identities, logins, tokens, two_factor
+from citywise.backend.people import (
+    accounts,
+    consents,
+    identities,
+    logins,
+    passkeys,
+    tokens,
+    two_factor,
+)
 from citywise.backend.privacy import saved_places
 from citywise.backend.settings import Settings
 from citywise.backend.store.models import (
@@ -49,6 +57,7 @@ def everything(connection: Connection, settings: Settings, user: str) -> dict[st
         "exported": iso(wall_ms()),
         "account": _account(connection, user),
         "two_factor": _exported_row(vars(two_factor.standing(connection, user))),
+        "passkeys": [_exported_row(vars(found)) for found in passkeys.of(connection, user)],
         "identities": [_exported_row(vars(found)) for found in identities.of(connection, user)],
         "logins": [_exported_row(vars(found)) for found in logins.of(connection, user)],
         "tokens": [_exported_row(vars(found)) for found in tokens.of(connection, user)],

@@ -47,6 +47,7 @@ from citywise.backend.store.models import (
     MailSecretRow,
     NoticeRow,
     OutboxRow,
+    PasskeyRow,
     ReceiverRow,
     RecoveryCodeRow,
     SavedPlacesRow,
@@ -69,6 +70,7 @@ SOMEBODY = "forgotten"
 _OWNED: Sequence[tuple[type[Base], Any]] = (
     (AccountRow, AccountRow.id),
     (RecoveryCodeRow, RecoveryCodeRow.account),
+    (PasskeyRow, PasskeyRow.account),
     (LoginRow, LoginRow.account),
     (IdentityRow, IdentityRow.account),
     (TokenRow, TokenRow.account),

@@ -419,6 +419,25 @@ class RecoveryCodeRow(Base):
     account: Mapped[str] = mapped_column(UserId, index=True)
 
 
+class PasskeyRow(Base):
+    """A key on a device of somebody (`backend.people.passkeys`)."""
+
+    __tablename__ = "passkeys"
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """SHA-256 of the credential's id."""
+    account: Mapped[str] = mapped_column(UserId, index=True)
+    name: Mapped[str] = mapped_column(String(64))
+    """What the person calls it."""
+    credential: Mapped[str] = mapped_column(String(1400))
+    """The id by which the device knows it, in base64url, as the key."""
+    public_key: Mapped[str] = mapped_column(Text)
+    """COSE."""
+    signed: Mapped[int] = mapped_column(BigInteger)
+    """What its counter of signatures said last; 0 where it has none."""
+    created_ms: Mapped[int] = mapped_column(BigInteger)
+    used_ms: Mapped[int | None] = mapped_column(BigInteger)
+
+
 class LoginRow(Base):
     """A browser that is logged in."""
 

@@ -20,7 +20,7 @@ DOORS = {
     "/favicon.ico", "/assets/vendor/<library>/<path:path>", "/assets/<digest>/<path:path>",
     "/assets/apps/<app>/<digest>/<path:path>", "/api/v1/login", "/api/v1/accounts", "/api/v1/me",
     "/healthz", "/readyz", "/sign-in", "/sign-in/done", "/meet/<meeting_id>",
-    "/meetings.webmanifest", "/assets/texts/<app>/<digest>/<language>.js",
+    "/meetings.webmanifest", "/api/v1/login/passkey", "/assets/texts/<app>/<digest>/<language>.js",
 }  # fmt: skip
 """All that is open: none of it tells anything of the city."""
 

@@ -158,8 +158,8 @@ def test_new_recovery_codes_void_the_old_ones(anna: Browser) -> None:
 
 
 def test_it_cannot_be_set_up_over_one_that_is_on(anna: Browser) -> None:
-    set_up(anna)
-    answer = anna.post(MINE, {"password": PASSWORD})
+    phone, _ = set_up(anna)
+    answer = anna.post(MINE, {"password": PASSWORD, "code": phone.code()})
     assert answer.json["errors"][0]["code"] == "two-factor-on"
 
 

@@ -421,7 +421,7 @@ def _set_up_two_steps(page: Page, axe: str) -> list[str]:
     steps = page.locator("account-two-factor")
     steps.locator("summary").click()
     steps.get_by_label("Password", exact=True).fill(PASSWORD)
-    steps.get_by_role("button", name="Set it up").click()
+    steps.get_by_role("button", name="Set up an authenticator app").click()
     secret = steps.locator("code").first.inner_text()
     expect(steps.get_by_role("img")).to_be_visible()
     assert steps.get_by_role("img").evaluate("image => image.naturalWidth") > 0
@@ -431,6 +431,47 @@ def _set_up_two_steps(page: Page, axe: str) -> list[str]:
     expect(steps).to_contain_text("Recovery codes left: 10.")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     return steps.locator(".recovery code").all_inner_texts()
+
+
+def test_a_passkey_is_a_second_step_lets_in_alone_and_is_removed(
+    open_page: Open, homes: Site, axe: str, watched: Watched
+) -> None:
+    """With Chromium's virtual device; browsers have passkeys for names only."""
+    here = homes.server.url.replace("127.0.0.1", "localhost")
+    ida = settle(homes, "Ida")
+    page = settled(open_page("/account", PHONE, url=here, person=ida))
+    device = page.context.new_cdp_session(page)
+    device.send("WebAuthn.enable")
+    able = {"hasResidentKey": True, "hasUserVerification": True, "isUserVerified": True}
+    options = {"protocol": "ctap2", "transport": "internal", **able}
+    device.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+    steps = page.locator("account-two-factor")
+    steps.locator("summary", has_text="Add a passkey").click()
+    steps.get_by_label("What it is called").fill("Phone of Ida")
+    steps.get_by_label("Password", exact=True).first.fill(PASSWORD)
+    assert serious(page, axe) == []
+    steps.get_by_role("button", name="Add a passkey").click()
+    expect(steps).to_contain_text("Recovery codes left: 10.")
+    expect(steps.locator(".recovery code")).to_have_count(10)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+    page.context.clear_cookies()
+    page.goto(f"{here}/log-in")
+    page.get_by_role("button", name="Log in with a passkey").click()
+    expect(page.locator("h1")).to_have_text("Your account")
+
+    page.context.clear_cookies()
+    page.goto(f"{here}/log-in")
+    form = page.locator("log-in")
+    form.get_by_label("Name", exact=True).fill("Ida")
+    form.get_by_label("Password", exact=True).fill(PASSWORD)
+    form.get_by_role("button", name="Log in", exact=True).click()
+    expect(page.locator("h1")).to_have_text("Your account")
+
+    steps.locator("summary", has_text="Remove Phone of Ida").click()
+    steps.get_by_role("button", name="Remove Phone of Ida").click()
+    expect(steps).to_contain_text("Off.")
+    watched.errors.clear()  # The browser notes that a second step was asked for.
 
 
 def test_only_an_admin_is_offered_tokens_that_speak_for_the_city(

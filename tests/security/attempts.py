@@ -20,6 +20,7 @@ IDS: dict[str, Callable[[Cast], tuple[Any, Any]]] = {
     "notice_id": lambda cast: (cast.notice, f"{NOBODYS}.jam_ahead~{_JAM}"),
     "login_id": lambda cast: (cast.login, "0" * 64),
     "identity_id": lambda cast: (cast.identity, "0" * 64),
+    "passkey_id": lambda cast: (cast.passkey, "0" * 64),
     "token_id": lambda cast: (cast.token, "d-" + "0" * 16),
     "trip_id": lambda cast: (TRIP, "tr_" + "f" * 24),
     "account_id": lambda cast: (cast.anna.user, NOBODYS),

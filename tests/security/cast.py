@@ -25,6 +25,7 @@ from citywise.backend.store.models import (
     LoginRow,
     NoticeRow,
     OutboxRow,
+    PasskeyRow,
     RecoveryCodeRow,
     SubscriptionRow,
     TokenRow,
@@ -53,6 +54,7 @@ _WATCHED: tuple[type[DeclarativeBase], ...] = (
     MeetingRow,
     NoticeRow,
     OutboxRow,
+    PasskeyRow,
     RecoveryCodeRow,
     SubscriptionRow,
     TripRow,
@@ -82,6 +84,7 @@ class Cast:
     """A meeting of Anna's, as whom she takes part in it, and the key of its link."""
     identity: str = ""
     """Who Anna is at a provider of identities."""
+    passkey: str = ""
     webhook: str = ""
 
     @property
@@ -147,6 +150,10 @@ def play(app: Flask, settings: Settings, engine: Engine) -> Cast:
         claims = {"iss": "https://id.example", "sub": "anna"}
         identities.link(connection, anna.user, claims)
         cast.identity = identities.identify(claims["iss"], claims["sub"])
+        cast.passkey = "a" * 64
+        key = {"credential": SECRET, "public_key": SECRET, "signed": 0, "created_ms": NOON_MS}
+        row = {"id": cast.passkey, "account": anna.user, "name": SECRET, **key}
+        connection.execute(insert(PasskeyRow), row)
     hook = {"url": "https://8.8.8.8/hook", "label": SECRET}
     wanted = {"type": "Subscription", "id": SUBSCRIPTION, "entities": [{"type": "TrafficJam"}]}
     endpoint = {"notification": {"endpoint": {"uri": "https://8.8.8.8/hook"}}}

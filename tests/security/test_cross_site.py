@@ -170,7 +170,7 @@ def proxied(cast: Cast, tmp_path: Path) -> FlaskClient:
 
 
 def test_behind_a_proxy_pages_are_those_of_the_public_address(proxied: FlaskClient) -> None:
-    body = {"name": "Anna", "password": PASSWORD}
+    body = {"name": "Bert", "password": PASSWORD}
     ours = proxied.post(f"{API}/login", json=body, headers={"Origin": "https://city.example"})
     assert ours.status_code == 200
     assert "Secure" in ours.headers["Set-Cookie"]

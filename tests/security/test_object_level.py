@@ -145,6 +145,7 @@ LISTS = (
     "/me/export",
     "/me/tokens",
     "/me/logins",
+    "/me/passkeys",
     "//metrics",
     "//readyz",
 )

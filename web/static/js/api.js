@@ -11,16 +11,20 @@ export const asker = { csrf: null, mend: async () => false };
 /** Problems that are about one field of what was sent, though the API names none. */
 const FIELDS = { 'name-taken': 'name' };
 
+/** What went wrong, in words for the reader. */
+export class Said extends Error {}
+
 /**
  * What the API refused: `kind` names the problem, `errors` lists what is wrong with each field
  * (`path`, `message`). What we have words for is said in the page's language.
  */
-export class Refused extends Error {
+export class Refused extends Said {
   constructor(response, problem) {
     const kind = problem.type?.split(':').at(-1) ?? '';
     super(said(response, problem, kind));
     this.status = response.status;
     this.kind = kind;
+    this.passkey = problem.passkey; // What a browser may be asked for a second step.
     this.subjects = problem.subjects ?? []; // What a person has not consented to.
     const about = FIELDS[kind] ? [{ path: FIELDS[kind], message: this.message }] : [];
     this.errors = problem.errors?.map((error) => ({ ...error, message: inWords(error) })) ?? about;
@@ -36,8 +40,8 @@ function said({ status, headers }, { detail, title }, kind) {
   return detail ?? title ?? String(status);
 }
 
-/** Words for what went wrong: what the API said, or that it cannot be reached. */
-export const wrong = (error) => (error instanceof Refused ? error.message : t('form.unreachable'));
+/** Words for what went wrong: what was said of it, or that the API cannot be reached. */
+export const wrong = (error) => (error instanceof Said ? error.message : t('form.unreachable'));
 
 /**
  * The JSON answer; throws `Refused`, or what `fetch` throws where nothing can be reached.

@@ -2,6 +2,7 @@
 import { h } from './elements.js';
 import { fieldsForm } from './fields-form.js';
 import { textField } from './labelled-field.js';
+import { hasPasskeys, signWithPasskey } from './passkeys.js';
 import { t } from './strings.js';
 
 const LONGEST_NAME = 40;
@@ -39,8 +40,8 @@ export const codeField = (attributes = {}) =>
   textField({ name: 'code', title: t('person.code'), autocomplete: 'one-time-code', maxlength: LONGEST_CODE, autocapitalize: 'none', spellcheck: 'false', ...attributes });
 
 /**
- * A form to log in with: `logIn(credentials)` is asked again with a code where an account has two
- * steps. `name` and `password` are its fields.
+ * A form to log in with: `logIn(credentials)` is asked again with what a passkey signed, or with a
+ * code, where an account has two steps. `name` and `password` are its fields.
  */
 export function logInForm({ name, password, logIn, ...more }) {
   const code = codeField({ required: false, help: t('person.code.help') });
@@ -50,12 +51,14 @@ export function logInForm({ name, password, logIn, ...more }) {
     fields: [name, password, code],
     submit: t('person.login'),
     send: async (given) => {
+      const credentials = { name: given.name, password: given.password };
       try {
-        await logIn({ name: given.name, password: given.password, ...(given.code ? { code: given.code } : {}) });
+        await logIn({ ...credentials, ...(given.code ? { code: given.code } : {}) });
       } catch (error) {
         if (error.kind !== 'second-step') throw error;
         code.element.hidden = false;
         code.focus();
+        if (error.passkey && hasPasskeys) await logIn({ ...credentials, passkey: await signWithPasskey(error.passkey) });
       }
     },
   });

@@ -1,9 +1,11 @@
 // Logging in and signing up: pages of their own, and a prompt where a login has ended.
-import { asker } from './api.js';
+import { ask, asker, wrong } from './api.js';
 import { logInForm, nameField, nextAddress, passwordField } from './credentials.js';
 import { h, setText } from './elements.js';
 import { fieldsForm } from './fields-form.js';
+import { hasPasskeys, signWithPasskey } from './passkeys.js';
 import { knows, t } from './strings.js';
+import { toast } from './toast.js';
 import { user } from './user.js';
 
 const given = new URLSearchParams(location.search);
@@ -16,6 +18,16 @@ const atProvider = () => {
   const { pathname, search } = new URL(nextAddress('/'), location);
   return h('a', { class: 'button primary', href: `/sign-in?${new URLSearchParams({ next: pathname + search })}` }, t('signin.at', { name: user.provider }));
 };
+
+/** Log in with a passkey, without name and password. */
+async function logInAlone() {
+  try {
+    await user.logIn({ passkey: await signWithPasskey(await ask('/login/passkey')) }, '/login/passkey');
+    location.assign(nextAddress());
+  } catch (error) {
+    toast(wrong(error));
+  }
+}
 
 customElements.define('log-in', class extends HTMLElement {
   connectedCallback() {
@@ -32,10 +44,12 @@ customElements.define('log-in', class extends HTMLElement {
     const why = refused ? h('p', { class: 'verdict missing', role: 'alert' }, knows(`signin.${refused}`) ? t(`signin.${refused}`) : t('signin.refused')) : '';
     const other = h('p', { class: 'quiet' }, t('person.noaccount'), ' ', h('a', { href: withNext('/sign-up') }, t('person.signup')));
     const forgotten = h('p', { class: 'quiet', hidden: true }, h('a', { href: '/reset' }, t('reset.forgotten')));
-    this.append(why, away, form, forgotten, other);
+    const alone = h('p', { class: 'actions' }, h('button', { type: 'button', class: 'button', onclick: logInAlone }, t('passkey.login')));
+    this.append(why, away, form, alone, forgotten, other);
     user.follow(() => {
       other.hidden = user.signUp === 'closed' || !user.passwords;
       form.hidden = !user.passwords;
+      alone.hidden = !user.passwords || !hasPasskeys;
       forgotten.hidden = !(user.passwords && user.writes);
       away.replaceChildren(user.provider ? atProvider() : '');
     });

@@ -128,8 +128,9 @@ class User extends EventTarget {
     if (isNew) this.dispatchEvent(new Event('change'));
   }
 
-  async logIn(credentials) {
-    await ask('/login', { method: 'POST', body: credentials, again: false });
+  /** With name and password, or by another way in. */
+  async logIn(credentials, path = '/login') {
+    await ask(path, { method: 'POST', body: credentials, again: false });
     await this.#changed();
   }
 
