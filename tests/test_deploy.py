@@ -26,6 +26,20 @@ def test_every_image_is_pinned_by_its_version() -> None:
         assert re.fullmatch(r"[\w/.-]+:\d+\.\d+(\.\d+)?[\w.-]*", image), image
 
 
+def test_our_containers_write_only_their_volumes_and_gain_nothing() -> None:
+    ours = [service for service in SERVICES.values() if service["image"].startswith("citywise:")]
+    assert len(ours) == 5
+    for service in ours:
+        assert service["read_only"]
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+    for service in SERVICES.values():
+        assert service["mem_limit"]
+        assert service["logging"]["options"]["max-size"]
+    (user,) = re.findall(r"useradd --system --uid (\d+) ", (DEPLOY / "Dockerfile").read_text())
+    assert f"uid={user}" in SERVICES["spark-worker-1"]["tmpfs"][1]
+
+
 def test_every_variable_is_in_the_example_of_the_environment() -> None:
     used = set(re.findall(r"\$\{(\w+)", (DEPLOY / "compose.yaml").read_text()))
     given = set(re.findall(r"^(\w+)=", (DEPLOY / "env.example").read_text(), re.MULTILINE))
