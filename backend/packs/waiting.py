@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from citywise.backend.kinds import installed as installed_kinds
 from citywise.backend.packs import duties
 from citywise.backend.packs.check import checked
 from citywise.backend.packs.installed import StaleVersionError, install
-from citywise.backend.packs.library import app_name, missing, said
+from citywise.backend.packs.library import app_name, available, missing, said
 from citywise.backend.packs.manifest import PackError
 
 
@@ -37,20 +37,20 @@ class Waiting:
 
     def settle(self, engine: Engine, kinds: Kinds) -> Iterator[str]:
         """Install the apps whose kinds have come, and say so; what is wrong with one is said once
-        for each state of the kinds."""
+        for each state of the kinds. Where the database fails, all of it is tried again."""
         if not self.folders or kinds == self._tried:
             return
-        self._tried = kinds
         for folder in [folder for folder in self.folders if not missing(folder, kinds)]:
             try:
                 yield self._install(engine, folder, kinds)
+                self.folders.remove(folder)
             except (PackError, StaleVersionError) as error:
                 yield f"{error}\napp `{app_name(folder)}` still has no templates here"
+        self._tried = kinds
 
     def _install(self, engine: Engine, folder: Path, kinds: Kinds) -> str:
         """What has code or requests of its own is started with the system, not beside it."""
         pack = None if said(folder, "python") else checked(folder, kinds)
-        self.folders.remove(folder)
         if pack is None or pack.requests:
             return f"app `{app_name(folder)}`: its kinds are here; it runs from the next start on"
         install(engine, [pack])
@@ -59,3 +59,11 @@ class Waiting:
                 installed_kinds.add(connection, kind)
             duties.settle(connection)
         return f"app `{pack.name}`: its kinds are here, and its templates with them"
+
+
+def waits(paths: Sequence[Path], kinds: Kinds) -> Iterator[tuple[str, list[str]]]:
+    """The apps of some folders, and the built-in ones, that wait: each with the kinds that it
+    lacks."""
+    for folder in available(paths):
+        if names := missing(folder, kinds):
+            yield app_name(folder), names

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
+from sqlalchemy.exc import OperationalError
 
 from citywise.backend.kinds import Kinds, builtin, files, installed
+from citywise.backend.packs import duties
 from citywise.backend.packs.installed import versions
-from citywise.backend.packs.waiting import Waiting
+from citywise.backend.packs.waiting import Waiting, waits
 from tests.databases import begun
 from tests.packs.test_tutorial_app import METER, write
 
@@ -72,3 +74,26 @@ def test_one_with_python_runs_from_the_next_start_on(engine: Engine, app: Path) 
     (line,) = waiting.settle(engine, with_kinds(app, "sound_meter", "sound"))
     assert line == "app `loud`: its kinds are here; it runs from the next start on"
     assert (templates(engine), waiting.folders) == ([], [])
+
+
+def test_after_an_error_of_the_database_it_is_tried_again(
+    engine: Engine, app: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = Waiting([app])
+    kinds = with_kinds(app, "sound_meter", "sound")
+    with monkeypatch.context() as broken:
+        broken.setattr(duties, "settle", failing)
+        with pytest.raises(OperationalError):
+            list(waiting.settle(engine, kinds))
+    (line,) = waiting.settle(engine, kinds)
+    assert line == "app `loud`: its kinds are here, and its templates with them"
+    assert (templates(engine), waiting.folders) == (["loud"], [])
+
+
+def failing(_connection: object) -> None:
+    raise OperationalError("INSERT", {}, Exception("database is locked"))
+
+
+def test_what_an_app_waits_for_can_be_asked(app: Path) -> None:
+    assert list(waits([app], builtin())) == [("loud", ["sound"])]
+    assert list(waits([app], with_kinds(app, "sound_meter", "sound"))) == []
