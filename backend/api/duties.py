@@ -6,6 +6,7 @@ from typing import Annotated
 
 from flask import Blueprint, Response, request
 from pydantic import Field
+from sqlalchemy import Connection, select
 
 from citywise.backend.api import access, identity, instance_bodies, parameters
 from citywise.backend.api.answers import as_json
@@ -18,6 +19,8 @@ from citywise.backend.packs import duties
 from citywise.backend.packs.duties import Duty
 from citywise.backend.people import accounts, audit
 from citywise.backend.people.errors import UnknownAccountError
+from citywise.backend.store.chunks import chunks
+from citywise.backend.store.models import AccountRow, PlaceRow
 
 blueprint = Blueprint("duties", __name__)
 
@@ -33,11 +36,18 @@ class _Duty(StrictBody):
 @blueprint.get("/operator/duties")
 @access.role("admin")
 def list_duties() -> Response:
-    """All duties that people have."""
+    """All duties that people have, and the roles that templates tell."""
     parameters.only()
     with state().engine.connect() as connection:
-        found = duties.of_all(connection)
-    return as_json({"duties": [_shown(duty) for duty in found]})
+        found, roles = duties.of_all(connection), duties.roles(connection)
+        places = _names(connection, PlaceRow, {duty.place for duty in found})
+        people = _names(connection, AccountRow, {duty.user for duty in found})
+    offered = [{"role": role, "kind": kind} for role, kind in roles]
+    shown = [
+        {**_shown(duty), "person": people.get(duty.user), "place_name": places.get(duty.place)}
+        for duty in found
+    ]
+    return as_json({"duties": shown, "roles": offered})
 
 
 @blueprint.put("/operator/duties")
@@ -90,6 +100,17 @@ def leave_duty() -> Response:
         if not duties.end(connection, duty):
             raise not_found("such a duty of yours")
     return Response(status=204)
+
+
+def _names(
+    connection: Connection, table: type[PlaceRow] | type[AccountRow], ids: set[str]
+) -> dict[str, str]:
+    """What places or people are called, as far as they are known."""
+    found: dict[str, str] = {}
+    for some in chunks(ids):
+        rows = connection.execute(select(table.id, table.name).where(table.id.in_(some)))
+        found |= {row.id: row.name for row in rows}
+    return found
 
 
 def _asked(name: str) -> str:

@@ -27,6 +27,10 @@ class Root(NamedTuple):
     prefix: str
     folder: Path
 
+    def path(self, address: str) -> Path:
+        """The file of a module at an address below it."""
+        return self.folder / address.removeprefix(self.prefix)
+
 
 class Modules(NamedTuple):
     """Addresses of modules."""
@@ -49,13 +53,18 @@ def needed(html: str, own: tuple[str, ...], roots: tuple[Root, ...]) -> Modules:
     ahead = list(found)
     while ahead:
         address = ahead.pop()
-        root = next((root for root in roots if address.startswith(root.prefix)), None)
+        root = root_of(address, roots)
         for other in _imports(root, address.removeprefix(root.prefix)) if root else ():
             name = shell + other.removeprefix(SHELL) if other.startswith(SHELL) else other
             if name not in found:
                 found[name] = None
                 ahead.append(name)
     return Modules(started, tuple(name for name in found if name not in started))
+
+
+def root_of(address: str, roots: Iterable[Root]) -> Root | None:
+    """The root that an address is below, if it is below one."""
+    return next((root for root in roots if address.startswith(root.prefix)), None)
 
 
 def bundled(found: Modules, roots: tuple[Root, ...], made: Bundles, prefix: str) -> Modules:
@@ -74,10 +83,8 @@ def bundled(found: Modules, roots: tuple[Root, ...], made: Bundles, prefix: str)
 
 
 def _bundle(address: str, roots: tuple[Root, ...], made: Bundles) -> str | None:
-    for root in roots:
-        if address.startswith(root.prefix):
-            return made.of(root.folder / address.removeprefix(root.prefix))
-    return None
+    root = root_of(address, roots)
+    return None if root is None else made.of(root.path(address))
 
 
 @lru_cache

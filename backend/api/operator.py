@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 from flask import Blueprint, Response, current_app
@@ -42,6 +43,7 @@ from citywise.backend.operations.readiness import HEARTBEAT_LIMIT_S
 from citywise.backend.operations.roster import STATES, Look, Roster
 from citywise.backend.operations.sending import NotSentError
 from citywise.backend.packs import broken
+from citywise.backend.packs.waiting import waits
 from citywise.backend.store import clocks
 from citywise.backend.store.models import LARGEST_ID
 from citywise.backend.times import iso, wall_ms
@@ -138,7 +140,10 @@ def list_requests() -> Response:
             "dead_letters": processes.dead_letters(connection),
             "broken_apps": [_fault(found) for found in broken.known()],
         }
-    return as_json({**body, "requests": list(_without_people(found))})
+    folders = [Path(folder) for folder in city.settings.apps.folders]
+    waiting = [{"app": app, "kinds": lacking} for app, lacking in waits(folders, city.kinds())]
+    found = list(_without_people(found))
+    return as_json({**body, "waiting_apps": waiting, "requests": found})
 
 
 @blueprint.get("/operator/events")

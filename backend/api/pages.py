@@ -279,7 +279,7 @@ def _modules(body: str, scripts: str) -> modules.Modules:
     named = [
         address
         for address in re.findall(r'src="([^"]+)"', scripts)
-        if any(address.startswith(root.prefix) for root in roots)
+        if modules.root_of(address, roots)
     ]
     named += current_app.extensions.get(_EVERYWHERE, [])
     found = modules.needed(body, tuple(named), tuple(roots))
@@ -301,10 +301,10 @@ def _direct(scripts: str) -> Markup:
 
     def bundle(found: re.Match[str]) -> str:
         address = found[0]
-        root = next((root for root in roots if address.startswith(root.prefix)), None)
+        root = modules.root_of(address, roots)
         if made is None or root is None:
             return address
-        name = made.start(root.folder / address.removeprefix(root.prefix))
+        name = made.start(root.path(address))
         return asset(f"built/{name}") if name else address
 
     return Markup(re.sub(r'(?<=src=")[^"]+', bundle, scripts))  # noqa: S704

@@ -80,23 +80,37 @@ def take(
 def put(connection: Connection, layer: Layer) -> Taken:
     """Let the places of a layer be those of its kind, and no others."""
     exclude(connection, "layer", layer.kind)
-    stored = select(PlaceRow.id, PlaceRow.body).where(PlaceRow.kind == layer.kind)
-    before = {row.id: row.body for row in connection.execute(stored)}
+    told, news, gone = _compared(connection, layer)
     now = {place.id: place for place in layer.places}
-    bodies = {key: place.model_dump(mode="json") for key, place in now.items()}
-    news = {key: body for key, body in bodies.items() if before.get(key) != body}
-    gone = before.keys() - now.keys()
     upsert(connection, PlaceRow, [_row(now[key], body) for key, body in news.items()])
     for some in chunks(gone):
         connection.execute(delete(PlaceRow).where(PlaceRow.id.in_(some)))
     entries = [("place", key, body) for key, body in news.items()]
     inlet.write(connection, [*entries, *(("place", key, None) for key in sorted(gone))])
-    if gone or len(now) > len(before):
+    if told.removed or told.added:
         from citywise.backend.packs import duties  # It reads templates.
 
         duties.settle(connection)
+    return told
+
+
+def would(connection: Connection, layer: Layer) -> Taken:
+    """What would become of a layer that was read; nothing is changed."""
+    return _compared(connection, layer)[0]
+
+
+def _compared(
+    connection: Connection, layer: Layer
+) -> tuple[Taken, dict[str, dict[str, Any]], set[str]]:
+    """A layer beside the places there are: the counts, what is new or changed, and what is gone."""
+    stored = select(PlaceRow.id, PlaceRow.body).where(PlaceRow.kind == layer.kind)
+    before = {row.id: row.body for row in connection.execute(stored)}
+    bodies = {place.id: place.model_dump(mode="json") for place in layer.places}
+    news = {key: body for key, body in bodies.items() if before.get(key) != body}
+    gone = before.keys() - bodies.keys()
     changed = len(news.keys() & before.keys())
-    return Taken(len(now), len(news) - changed, changed, len(gone), layer.remarks)
+    told = Taken(len(bodies), len(news) - changed, changed, len(gone), layer.remarks)
+    return told, news, gone
 
 
 def refuse(connection: Connection, name: str, error: str) -> None:
@@ -107,6 +121,12 @@ def refuse(connection: Connection, name: str, error: str) -> None:
 def unchanged(connection: Connection, name: str) -> None:
     """Note that an address has nothing new."""
     _note(connection, name, error=None)
+
+
+def switch(connection: Connection, name: str, *, is_shown: bool) -> None:
+    """Have maps show a layer or not."""
+    upsert(connection, LayerRow, [_fresh(name)], update=False)
+    connection.execute(update(LayerRow).where(LayerRow.name == name).values(is_shown=is_shown))
 
 
 def remove(connection: Connection, name: str) -> int:
@@ -163,10 +183,13 @@ def note_file(connection: Connection, name: str, content: bytes) -> None:
 
 
 def _note(connection: Connection, name: str, **values: Any) -> None:
-    fresh = {"name": name, "tag": {}, "places": 0, "remarks": [], "asked_ms": wall_ms()}
-    upsert(connection, LayerRow, [fresh], update=False)
+    upsert(connection, LayerRow, [_fresh(name)], update=False)
     changed = update(LayerRow).where(LayerRow.name == name)
     connection.execute(changed.values(asked_ms=wall_ms(), **values))
+
+
+def _fresh(name: str) -> dict[str, Any]:
+    return {"name": name, "tag": {}, "places": 0, "remarks": [], "asked_ms": wall_ms()}
 
 
 def _row(place: Place, body: Mapping[str, Any]) -> dict[str, Any]:

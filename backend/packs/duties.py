@@ -64,8 +64,7 @@ def derived(
         if template.recipient is None:
             continue
         role, parameter = recipient_of(template.recipient)
-        of = template.parameters.get(parameter) if parameter else None
-        kind = of.kind if isinstance(of, PlaceParameter) else None
+        kind = _kind_of(template, parameter)
         known = places.get(kind or "", [])
         for duty in told:
             if duty.role != role:
@@ -78,6 +77,12 @@ def derived(
                 values = template.bind({parameter: place} if parameter else {})
                 key = _id(duty.user, template, place)
                 yield Derived(key, role, template, duty.user, values)
+
+
+def _kind_of(template: TemplateVersion, parameter: str | None) -> str | None:
+    """The kind of the places that a recipient is about."""
+    of = template.parameters.get(parameter) if parameter else None
+    return of.kind if isinstance(of, PlaceParameter) else None
 
 
 def _id(user: str, template: TemplateVersion, place: str) -> str:
@@ -125,6 +130,17 @@ def of_all(connection: Connection, user: str | None = None) -> list[Duty]:
     query = query if user is None else query.where(DutyRow.user == user)
     rows = connection.execute(query.order_by(DutyRow.role, DutyRow.place, DutyRow.user))
     return [Duty(row.role, row.place, row.user) for row in rows]
+
+
+def roles(connection: Connection) -> list[tuple[str, str | None]]:
+    """The roles that templates tell, each with the kind of place that it is at, if at any."""
+    newest = {(v.app, v.name): v for v in installed.versions(connection)}
+    found: set[tuple[str, str | None]] = set()
+    for template in newest.values():
+        if template.recipient is not None:
+            role, parameter = recipient_of(template.recipient)
+            found.add((role, _kind_of(template, parameter)))
+    return sorted(found, key=lambda each: (each[0], each[1] or ""))
 
 
 def give(connection: Connection, duty: Duty) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy import (
     LargeBinary,
     String,
     Text,
+    true,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -311,6 +312,8 @@ class LayerRow(Base):
     """When a file came or the address was asked last."""
     error: Mapped[str | None] = mapped_column(Text)
     """Why nothing was taken then; what was taken before stays."""
+    is_shown: Mapped[bool] = mapped_column(Boolean, server_default=true())
+    """On maps; rules know its places all the same."""
 
 
 class SourceRow(Base):

@@ -65,7 +65,10 @@ def test_a_duty_at_a_place_gives_one_instance_and_its_end_takes_it_away(
     with schools.connect() as connection:
         subjects = connection.scalars(select(InletRow.subject)).all()
     assert subjects[-1] == "instance"
-    assert client.get(DUTIES).get_json()["duties"] == [{**body, "user": jo}]
+    told = client.get(DUTIES).get_json()
+    known = {"person": "Jo", "place_name": "North School"}
+    assert told["duties"] == [{**body, "user": jo, **known}]
+    assert told["roles"] == [{"role": "janitor", "kind": "school"}]
     ended = client.delete(f"{DUTIES}?role=janitor&place=school.north&user={jo}")
     assert ended.status_code == 204
     assert given(schools) == {}

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.outgoing import subscriptions
+from citywise.backend.packs.installed import install
+from citywise.backend.packs.manifest import load
 from citywise.backend.people import accounts, audit
 from citywise.backend.settings import Source
 from citywise.backend.sources.working import report
 from tests.browser.conftest import NOON, PHONE, Open, Site, Watched, fresh, settle
 from tests.browser.test_people import LOOKS, come, drawn, serious, settled
+from tests.layers.files import collection, feature
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -49,6 +56,13 @@ def test_requests_and_processes_say_how_they_fare(
     page = operations(open_page, homes, operator, "Requests")
     expect(page.locator("operator-requests")).to_contain_text("Limits of an evaluation: 10 s")
     expect(page.locator("[data-process='pipeline']")).to_contain_text("OK")
+    expect(page.get_by_text("Waiting apps")).to_be_hidden()
+    waits = {"waiting_apps": [{"app": "loud", "kinds": ["sound"]}]}
+    told = "**/operator/requests"
+    page.route(told, lambda route: route.fulfill(json={**route.fetch().json(), **waits}))
+    page.get_by_role("tab", name="Kinds").click()
+    page.get_by_role("tab", name="Requests").click()
+    expect(page.locator("[data-waits='loud']")).to_contain_text("sound")
 
 
 UPLINK = """{"end_device_ids": {"device_id": "n1"}, "uplink_message": {
@@ -100,6 +114,94 @@ def test_a_source_is_tried_added_stopped_and_removed_and_says_how_it_fares(
     expect(page.locator("[data-source='bikes']")).to_contain_text("unit · /a · found `furlong`")
     expect(page.locator("[data-source='bikes']")).to_contain_text("1,200")
     expect(page.locator("[data-source='alerts']")).to_contain_text("Failing")
+
+
+def test_a_layer_its_janitor_and_a_webhook_are_made_looked_at_and_removed(
+    open_page: Open, homes: Site, operator: Any, axe: str, tmp_path: Path, watched: Watched
+) -> None:
+    pack = load(REPOSITORY / "examples" / "school_speed")
+    install(homes.town.engine, [pack])
+    file = tmp_path / "School.geojson"
+    page = operations(open_page, homes, operator, "Layers")
+    part = page.locator("operator-layers")
+    part.get_by_role("button", name="Add a layer").press("Enter")
+    part.get_by_role("button", name="See what it becomes").press("Enter")
+    expect(part.get_by_text("Choose a file, or give an address.")).to_be_visible()
+    file.write_bytes(collection(feature("a", geometry={"type": "Point", "coordinates": [999, 0]})))
+    part.get_by_label("File (GeoJSON)").set_input_files(file)
+    part.get_by_role("button", name="See what it becomes").press("Enter")
+    expect(part.get_by_label("File (GeoJSON)")).to_be_focused()
+    expect(part.locator("[data-name='content'] .field-error")).to_contain_text("feature 0 (`a`)")
+    file.write_bytes(collection(feature("a"), feature("b", name="South School")))
+    part.get_by_label("File (GeoJSON)").set_input_files(file)
+    part.get_by_role("button", name="See what it becomes").press("Enter")
+    becomes = part.get_by_role("region", name="What it becomes")
+    expect(becomes).to_be_focused()
+    expect(becomes).to_contain_text("Places: 2; added: 2")
+    expect(becomes).to_contain_text("school.b")
+    expect(part.get_by_label("What it means")).to_have_value(re.compile('place = "school"'))
+    assert serious(page, axe) == []
+    becomes.get_by_role("button", name="Save the layer").press("Enter")
+    row = page.locator("[data-layer='school']")
+    row.get_by_role("button", name="Hide: school").press("Enter")
+    expect(row).to_contain_text("Not on the map")
+
+    page.get_by_role("tab", name="Duties").click()
+    part = page.locator("operator-duties")
+    part.get_by_label("Role").fill("janitor")
+    part.get_by_role("combobox", name="At which place").select_option(label="South School")
+    part.get_by_label("Person").fill("nobody")
+    part.get_by_role("button", name="Give the duty").press("Enter")
+    expect(part.locator("[data-name='user'] .field-error")).to_contain_text("no account `nobody`")
+    part.get_by_label("Person").fill("Op")
+    part.get_by_role("button", name="Give the duty").press("Enter")
+    card = part.locator("[data-duty='janitor school.b']")
+    expect(card).to_contain_text("South School")
+    assert serious(page, axe) == []
+    card.get_by_role("button", name="End").press("Enter")
+    page.get_by_role("dialog").get_by_role("button", name="End").press("Enter")
+    expect(card).to_have_count(0)
+
+    page.get_by_role("tab", name="Webhooks").click()
+    part = page.locator("operator-webhooks")
+    part.get_by_role("button", name="Add a webhook").press("Enter")
+    part.get_by_label("Address").fill("http://10.0.0.1/hook")
+    part.get_by_label("Least level").select_option("3")
+    part.get_by_label("Latitude").fill("56.15")
+    part.get_by_role("button", name="Save").press("Enter")
+    expect(part.get_by_text("Give latitude, longitude and radius")).to_be_visible()
+    part.get_by_label("Longitude").fill("10.2")
+    part.get_by_label("Radius (m)").fill("500")
+    part.get_by_role("button", name="Save").press("Enter")
+    expect(part.locator("[data-name='url'] .field-error")).to_contain_text("cannot be sent to")
+    part.get_by_label("Address").fill("https://8.8.8.8/hook")
+    assert serious(page, axe) == []
+    part.get_by_role("button", name="Save").press("Enter")
+    secret = part.get_by_role("region", name="Secret for signatures")
+    expect(secret).to_contain_text("whsec_")
+    secret.get_by_role("button", name="Done").press("Enter")
+    hook = part.locator("[data-webhook]")
+    expect(hook).to_contain_text("from Level 3 of 5 · within 500 m of 56.15, 10.2")
+    with homes.town.engine.begin() as connection:
+        (kept,) = subscriptions.active(connection)
+        lost = {"kind": "event.opened", "event": {"id": "e1"}}
+        subscriptions.bury(connection, kept, [(1, lost)], "status 503")
+    page.get_by_role("tab", name="Duties").click()
+    page.get_by_role("tab", name="Webhooks").click()
+    hook.get_by_text("Undelivered (1)").press("Enter")
+    expect(hook.locator(".bullets")).to_contain_text("event.opened · e1 · status 503")
+    hook.get_by_role("button", name="Send again").press("Enter")
+    expect(hook.locator(".bullets")).to_contain_text("is sent again")
+    assert serious(page, axe) == []
+    hook.get_by_role("button", name="Remove").press("Enter")
+    page.get_by_role("dialog").get_by_role("button", name="Remove").press("Enter")
+    expect(hook).to_have_count(0)
+
+    page.get_by_role("tab", name="Layers").click()
+    row.get_by_role("button", name="Remove: school").press("Enter")
+    page.get_by_role("dialog").get_by_role("button", name="Remove").press("Enter")
+    expect(row).to_have_count(0)
+    watched.errors.clear()  # The browser notes what was refused itself.
 
 
 def test_a_dead_letter_is_sent_again_or_says_why_not(

@@ -32,9 +32,11 @@ export function fieldsForm({ fields, submit, send, extra = [], primary = true, a
 
   function show(error) {
     const errors = error instanceof Refused ? error.errors : [];
-    const placed = errors.map(({ path, message }) => {
+    const together = new Map(); // Of a file there may be many.
+    for (const { path, message } of errors) together.set(path, [...(together.get(path) ?? []), message]);
+    const placed = errors.map(({ path }) => {
       const field = fields.find(({ name }) => name === path.split('.')[0]);
-      field?.say(message, path);
+      field?.say(together.get(path).join('\n'), path);
       return field;
     });
     placed.find(Boolean)?.focus();

@@ -47,3 +47,21 @@ export function textField({ title, help, name, ...attributes }) {
     },
   };
 }
+
+/** A field of several lines, as code is written. */
+export function areaField({ title, help, name, rows }) {
+  const input = h('textarea', { name, rows, spellcheck: 'false', class: 'code' });
+  return { ...labelledField({ name, title, help, input }), input, value: () => input.value, focus: () => input.focus(), check: () => true };
+}
+
+/** A field for one of `options`, each a value and what it is called. */
+export function choiceField({ title, help, name, options }) {
+  const input = h('select', { name }, ...options.map(([value, word]) => h('option', { value }, word)));
+  return { ...labelledField({ name, title, help, input }), input, value: () => input.value, focus: () => input.focus(), check: () => true };
+}
+
+/** A field that is ticked or not. */
+export function tickField({ title, help, name }) {
+  const input = h('input', { type: 'checkbox', name });
+  return { ...labelledField({ name, title, help, input }), input, value: () => input.checked, focus: () => input.focus(), check: () => true };
+}

@@ -16,7 +16,10 @@ customElements.define('operator-requests', class extends OperatorPart {
     this.broken = h('tbody');
     this.apps = h('div', { hidden: true }, h('h3', {}, t('broken.title')), h('p', { class: 'quiet' }, t('broken.explain')),
       table(t('broken.title'), ['broken.app', 'broken.part', 'broken.reason'], this.broken));
-    this.append(this.apps,
+    this.waiting = h('tbody');
+    this.others = h('div', { hidden: true }, h('h3', {}, t('waiting.title')), h('p', { class: 'quiet' }, t('waiting.explain')),
+      table(t('waiting.title'), ['broken.app', 'waiting.kinds'], this.waiting));
+    this.append(this.apps, this.others,
       table(t('request.title'), ['request.name', 'system.state', 'request.lag', 'request.evaluations', 'request.p50', 'request.p99', 'request.failures'], this.requests),
       this.limits, h('h3', {}, t('process.title')),
       table(t('process.title'), ['process.name', 'system.state', 'process.detail'], this.processes));
@@ -26,9 +29,11 @@ customElements.define('operator-requests', class extends OperatorPart {
     return ask('/operator/requests');
   }
 
-  show({ limits, requests, processes, dead_letters: letters, broken_apps: broken }) {
+  show({ limits, requests, processes, dead_letters: letters, broken_apps: broken, waiting_apps: waiting }) {
     this.apps.hidden = !broken.length;
     this.broken.replaceChildren(...broken.map((fault) => this.#fault(fault)));
+    this.others.hidden = !waiting.length;
+    this.waiting.replaceChildren(...waiting.map(({ app, kinds }) => h('tr', { 'data-waits': app }, h('th', { scope: 'row' }, app), h('td', {}, h('code', {}, kinds.join(', '))))));
     this.requests.replaceChildren(...requests.map((request) => this.#request(request)));
     this.processes.replaceChildren(...processes.map((process) => this.#process(process)));
     setText(this.limits, [t('request.limits', limits), t('request.letters', letters)].join(' '));

@@ -34,7 +34,7 @@ export class OwnLayers {
   async #load() {
     const response = await fetch('/api/v1/layers').catch(() => null);
     const { layers } = response?.ok ? await response.json() : { layers: [] };
-    layers.filter(({ places }) => places).forEach((layer, index) => this.#add(layer, layer.color ?? COLORS[index % COLORS.length]));
+    layers.filter(({ places, shown }) => places && shown).forEach((layer, index) => this.#add(layer, layer.color ?? COLORS[index % COLORS.length]));
   }
 
   #add(layer, color) {

@@ -2,7 +2,7 @@
 import { ask, wrong } from './api.js';
 import { h } from './elements.js';
 import { fieldsForm } from './fields-form.js';
-import { labelledField, textField } from './labelled-field.js';
+import { areaField as lined, choiceField, textField, tickField as ticked } from './labelled-field.js';
 import { t } from './strings.js';
 import { quieten } from './toast.js';
 
@@ -12,23 +12,8 @@ const words = (text) => text.split(/[\s,]+/).filter(Boolean);
 
 const optional = (name, more = {}) => textField({ name, title: t(`source.${name}`), help: null, required: false, autocomplete: 'off', spellcheck: 'false', ...more });
 
-function areaField(name, rows, more = {}) {
-  const input = h('textarea', { name, rows, spellcheck: 'false', class: 'code' });
-  const field = labelledField({ name, title: t(`source.${name}`), help: t(`source.${name}.help`), input });
-  return { ...field, input, value: () => input.value, focus: () => input.focus(), check: () => true, ...more };
-}
-
-function choiceField(name, options) {
-  const input = h('select', { name }, ...options.map(([value, title]) => h('option', { value }, title)));
-  const field = labelledField({ name, title: t(`source.${name}`), input });
-  return { ...field, input, value: () => input.value, focus: () => input.focus(), check: () => true };
-}
-
-function tickField(name) {
-  const input = h('input', { type: 'checkbox', name });
-  const field = labelledField({ name, title: t(`source.${name}`), help: t(`source.${name}.help`), input });
-  return { ...field, input, value: () => input.checked, focus: () => input.focus(), check: () => true };
-}
+const areaField = (name, rows) => lined({ name, title: t(`source.${name}`), help: t(`source.${name}.help`), rows });
+const tickField = (name) => ticked({ name, title: t(`source.${name}`), help: t(`source.${name}.help`) });
 
 /** One thing that a sample becomes, in a line. */
 function found(one) {
@@ -52,7 +37,7 @@ function found(one) {
  */
 export function sourceForm({ connectors, source, saved }) {
   const name = textField({ name: 'name', title: t('source.name'), help: t('source.name.help'), maxlength: 32, autocomplete: 'off', autocapitalize: 'none' });
-  const connector = choiceField('connector', [...connectors.map((one) => [one.name, `${one.name} – ${one.title}`]), [MAPPING, t('source.mapping')]]);
+  const connector = choiceField({ name: 'connector', title: t('source.connector'), options: [...connectors.map((one) => [one.name, `${one.name} – ${one.title}`]), [MAPPING, t('source.mapping')]] });
   const mapping = areaField('mapping', 12);
   const [urls, topics] = [areaField('urls', 2), areaField('topics', 2)];
   const broker = optional('broker', { help: t('source.broker.help'), placeholder: 'mqtt.example:1883' });

@@ -5,10 +5,13 @@ export const language = document.documentElement.lang;
 export const locale = { en: 'en-GB', da: 'da-DK' }[language] ?? language;
 
 const plural = new Intl.PluralRules(locale);
-const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
+const numbers = new Map(); // Formats by digits: one costs more than what it writes.
 
-/** A number as people here write it. */
-export const number = (value, most) => (most === undefined ? numbers : new Intl.NumberFormat(locale, { maximumFractionDigits: most })).format(value);
+/** A number as people here write it, with so many digits after the point at most. */
+export function number(value, most = 1) {
+  if (!numbers.has(most)) numbers.set(most, new Intl.NumberFormat(locale, { maximumFractionDigits: most }));
+  return numbers.get(most).format(value);
+}
 
 /** A name within a sentence: German writes nouns with a capital there too. */
 export const within = (text) => (language === 'de' ? text : text.toLocaleLowerCase(locale));
