@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
+from citywise.backend.kinds import ucum
 from citywise.backend.kinds.kind import (
     NAME,
     Field,
@@ -21,6 +22,8 @@ from citywise.backend.kinds.kind import (
     MapLayer,
     PlaceKind,
 )
+from citywise.backend.kinds.ucum import NoUnitError
+from citywise.backend.kinds.units import meant
 from citywise.backend.packs import toml_errors
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.toml_places import Places
@@ -92,8 +95,36 @@ def parse(text: str, file: str, findings: list[Finding]) -> Kind | PlaceKind | N
     except ValidationError as error:
         findings += _findings(error, form, places)
         return None
-    findings += _suspicious(found, places, file)
-    return found
+    wrong = list(_foreign(found, places))
+    findings += [*wrong, *_suspicious(found, places, file)]
+    return None if wrong else found
+
+
+def _foreign(found: Kind | PlaceKind, places: Places) -> Iterator[Finding]:
+    """Units that are none of UCUM. A kind that was made before they were looked at stays."""
+    for name, about in found.fields.items():
+        try:
+            ucum.check(about.unit or "1")
+        except NoUnitError as error:
+            key = ("fields", name, "unit")
+            message = f"`{'.'.join(key)}`: {_no_unit(about.unit, error.part)}"
+            yield Finding(places.location(key), "error", "unit", message)
+
+
+def _no_unit(value: JsonValue, part: str) -> str:
+    probable = next((unit for unit in meant(str(value)) if _is_unit(unit)), None)
+    own = f"what UCUM has no code for stands in braces, `{{{part or 'pieces'}}}`"
+    hint = f"write `{probable}`" if probable else did_you_mean(part, ucum.CODES, own)
+    of = f"; `{part}` is none" if part and part != value else ""
+    return f"found {show(value)}, expected a unit of UCUM, as `ug/m3`{of}; {hint}"
+
+
+def _is_unit(text: str) -> bool:
+    try:
+        ucum.check(text)
+    except NoUnitError:
+        return False
+    return True
 
 
 def _suspicious(found: Kind | PlaceKind, places: Places, file: str) -> Iterator[Finding]:
@@ -164,7 +195,7 @@ def _words(fault: ErrorDetails, key: tuple[str, ...], known: list[str]) -> tuple
         case "string_pattern_mismatch" if key[-1:] == ("rdf",):
             return "value", f"`{name}`: found {show(value)}, expected an IRI (https://…)"
         case "string_pattern_mismatch" if key[-1:] == ("unit",):
-            return "value", f"`{name}`: found {show(value)}, expected a unit of UCUM, as `ug/m3`"
+            return "value", f"`{name}`: {_no_unit(value, str(value))}"
         case "literal_error":
             choices = fault["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
             hint = did_you_mean(str(value), choices, "choose one of them")

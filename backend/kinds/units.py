@@ -101,9 +101,9 @@ def convert(value: Fraction, unit: str, wanted: str) -> Fraction:
     `unit` is UCUM, a code of UN/CEFACT, or what people write; `wanted` is UCUM.
     """
     target = ucum(wanted)
-    for meant in _meant(unit):
+    for meaning in meant(unit):
         try:
-            found = ucum(meant)
+            found = ucum(meaning)
         except UnitError:
             continue
         if found.dimensions == target.dimensions:
@@ -114,7 +114,7 @@ def convert(value: Fraction, unit: str, wanted: str) -> Fraction:
 
 
 @lru_cache(maxsize=1_000)
-def _meant(unit: str) -> tuple[str, ...]:
+def meant(unit: str) -> tuple[str, ...]:
     """What a unit may mean, the likeliest first."""
     if len(unit) > _MOST * 5:
         return ()
