@@ -295,10 +295,10 @@ class Acceptor:
         now, complete = self.now(received)
         ahead = observation.observed_at - now
         if self._unsettled is None and ahead > timedelta(seconds=self._limits.future_tolerance_s):
-            return "future", f"observed {ahead} after the present, {now.isoformat()}"
+            return "future", f"observed {_span(ahead)} after the present, which is {_utc(now)}"
         age = complete - observation.observed_at
         if age > timedelta(seconds=self._limits.max_age_s):
-            return "ancient", f"observed {age} before {complete.isoformat()}"
+            return "ancient", f"observed {_span(age)} before {_utc(complete)}"
         return None
 
     def now(self, received: datetime) -> tuple[datetime, datetime]:
@@ -381,3 +381,12 @@ def _sensor(item: bytes) -> str:
 
 def _dead(reason: str, detail: str, payload: bytes) -> Verdict:
     return Verdict(dead=[DeadLetter.of(reason, detail, payload)])
+
+
+def _span(time: timedelta) -> str:
+    """How long it is, to the second."""
+    return str(timedelta(seconds=int(time.total_seconds())))
+
+
+def _utc(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

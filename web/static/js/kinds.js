@@ -6,7 +6,7 @@ const GRADES = { good: 1, fair: 2, moderate: 3, poor: 4, very_poor: 5 };
 const WORST = 5;
 const USUAL_STALE_S = 3600;
 const PERIODS = 3; // After so many without a reading the last one is old.
-const UNITS = { Cel: '°C', 'ug/m3': 'µg/m³', 'dB[mW]': 'dBm', '1': '' };
+const UNITS = { Cel: '°C', 'ug/m3': 'µg/m³', 'dB{mW}': 'dBm', 'dB[mW]': 'dBm', '1': '' };
 
 const inWords = (name) => name.replaceAll('_', ' ');
 
