@@ -33,6 +33,9 @@ QUESTIONS = {
     "a reading, key-values": _URN + "NoiseObserved:p{}?options=keyValues",
     "a place": _URN + "NoiseMeter:p{}",
     "an event": _URN + "TrafficJam:e{}",
+    "a reading as a data model": _URN + "NoiseLevelObserved:noise:p{}",
+    "20 readings of 1,000, by type": "/ngsi-ld/v1/entities?type=NoiseObserved&offset={}",
+    "a query, q and type": "/ngsi-ld/v1/entities?type=NoiseObserved&q=level>50&offset={}",
     "baseline: an event of the API": "/api/v1/events/e{}",
     "baseline: /healthz": "/healthz",
 }
@@ -62,6 +65,8 @@ def report(results: list[dict[str, Any]]) -> str:
 
 def _measured(app: Flask, name: str, address: str, number: int) -> dict[str, Any]:
     client = app.test_client()
+    if "?type" in address:  # each looks at a thousand entities
+        number = max(20, number // 50)
     for index in range(20):
         assert client.get(address.format(index)).status_code == 200, address
     began = time.process_time()

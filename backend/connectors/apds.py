@@ -37,10 +37,16 @@ class Apds(Connector):
         whole = as_json(message)
         elements = whole["data"] if whole["data"].is_list else whole
         for told in elements if elements.is_list else (elements,):
+            is_silent = True
             try:
-                yield from self._element(told, message.at_ms)
+                for find in self._element(told, message.at_ms):
+                    is_silent = False
+                    yield find
             except Fault as fault:
+                is_silent = False
                 yield refused(fault)
+            if is_silent:  # a campus, say, whose parts have places of their own
+                yield Unknown(told["type"].text or "element", told.at)
 
     def _element(self, told: Json, at_ms: int | None) -> Finds:
         if not told.is_object:
@@ -57,7 +63,7 @@ class Apds(Connector):
         sensor = self.desk.sensor(
             foreign["id"].name if foreign.is_object else foreign.name, told.at
         )
-        capacity = _capacity(told, about)
+        capacity = _capacity(told, about, at_ms)
         yield from self._place(told, sensor, capacity)
         for reference in about:
             yield from misshapen(reference["demandTable"], is_list=True)
@@ -130,11 +136,21 @@ class Apds(Connector):
         yield from draft.finish("demandSpaceType")
 
 
-def _capacity(told: Json, about: list[Json]) -> Json | None:
-    """How many spaces there are: of the supply, else of the characteristics."""
-    found = [one["supplyQuantity"] for reference in about for one in reference["supply"]]
+def _capacity(told: Json, about: list[Json], at_ms: int | None) -> Json | None:
+    """How many spaces there are: of the supply that is valid now, else of the characteristics."""
+    supply = [one for reference in about for one in reference["supply"]]
+    found = [one["supplyQuantity"] for one in supply if _is_valid(one, at_ms)]
     found += [one["spacesTotal"] for one in told["characteristics"]]
     return next((one for one in found if not is_absent(one.value)), None)
+
+
+def _is_valid(supply: Json, at_ms: int | None) -> bool:
+    """Whether a supply is there at a time, as far as it says when."""
+    if at_ms is None:
+        return True
+    begin, end = supply["supplyValidityStart"], supply["supplyValidityEnd"]
+    since, until = times.instant(begin.value, begin.at), times.instant(end.value, end.at)
+    return (since is None or since <= at_ms) and (until is None or at_ms < until)
 
 
 def _geometry(location: Json) -> dict[str, object]:

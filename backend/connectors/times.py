@@ -40,7 +40,7 @@ def _moment(text: str, told: str, at: str, zone: tzinfo | None) -> int | None:
     if found := _DATE.fullmatch(text):  # `2018.02.15 01:00:50`, as some devices write
         text = "{}-{}-{}T{}".format(*found.groups())
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text.upper())  # RFC 3339: `t` and `z`, too
     except ValueError:
         raise _fault(told, at) from None
     if moment.tzinfo is None:

@@ -86,9 +86,12 @@ def origins(connection: Connection) -> dict[str, str]:
     return {row.id: row.origin for row in connection.execute(select(KindRow.id, KindRow.origin))}
 
 
+_STAMP = select(func.count(KindRow.id), func.max(KindRow.changed_ms), func.sum(KindRow.version))
+"""Made once: most answers of the web ask it."""
+
+
 def _stamp(connection: Connection) -> tuple[Any, ...]:
-    query = select(func.count(KindRow.id), func.max(KindRow.changed_ms), func.sum(KindRow.version))
-    return tuple(connection.execute(query).one())
+    return tuple(connection.execute(_STAMP).one())
 
 
 def _row(rows: Mapping[str, Row[Any]], kind: Kind | PlaceKind, origin: str) -> dict[str, Any]:

@@ -46,6 +46,12 @@ def own_types(kinds: Kinds) -> Mapping[str, Kind]:
 
 
 @lru_cache(maxsize=16)
+def place_types(kinds: Kinds) -> frozenset[str]:
+    """The types of the kinds of places."""
+    return frozenset(map(type_of, kinds.places))
+
+
+@lru_cache(maxsize=16)
 def model_types(kinds: Kinds) -> Mapping[str, tuple[Kind, ...]]:
     """The kinds that are told as a type of the Smart Data Models, by that type.
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any
+from typing import Any, TypeVarTuple
 from urllib.parse import unquote
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, Select, bindparam, select
 
 from citywise.backend.city.events import event_object
 from citywise.backend.kinds import Kind, Kinds
 from citywise.backend.ngsi import entities
-from citywise.backend.ngsi.entities import URN, Entity, model_types, own_types, type_of
+from citywise.backend.ngsi.entities import (
+    URN,
+    Entity,
+    model_types,
+    own_types,
+    place_types,
+    type_of,
+    urn,
+)
 from citywise.backend.packs import ontology
 from citywise.backend.store.models import EventRow, PlaceRow, ReadingRow
 
@@ -38,7 +46,9 @@ class Reader:
         if found is None and kind in self._models:
             found = self._modelled(kind, *name.partition(":")[::2])
         if found is None and kind not in self._own:
-            found = self._place(kind, name) or self._event(name)
+            is_event = kind not in place_types(self._kinds)  # as far as the kinds say
+            found = self._event(name) if is_event else None
+            found = found or self._place(kind, name) or (None if is_event else self._event(name))
         return found if found is not None and found["id"] == identity else None
 
     # An answer by id is mostly the cost of its one statement: they are made once, and give columns.
@@ -66,6 +76,32 @@ class Reader:
     def _event(self, identity: str) -> Entity | None:
         row = self._connection.execute(_EVENT, {"id": identity}).first()
         return None if row is None else _of_event(row)
+
+    def ids(self, types: Collection[str] | None) -> list[str] | None:
+        """The ids of all entities of some types, in order, without reading what they say; None
+        where that has to be read to know them, as of data models."""
+        if any(name in self._models for name in types or ()):
+            return None
+        ask, found = self._connection.execute, list[str]()
+        for kind, name in ask(select(PlaceRow.kind, PlaceRow.id)):
+            if types is None or type_of(kind) in types:
+                found.append(urn(type_of(kind), name))
+        wanted = {k.kind: n for n, k in self._own.items() if types is None or n in types}
+        if wanted:
+            query = select(ReadingRow.kind, ReadingRow.place_id)
+            rows = ask(query.where(ReadingRow.kind.in_(wanted)))
+            found += [urn(wanted[kind], sensor) for kind, sensor in rows]
+        events = self._event_types(types)
+        if events:
+            named = select(EventRow.type, EventRow.id).where(EventRow.withdrawn_ms.is_(None))
+            told = ask(_newest(named.where(EventRow.type.in_(events))))
+            found += [urn(ontology.local_name(kind), name) for kind, name in told]
+        return sorted(found)
+
+    def _event_types(self, types: Collection[str] | None) -> list[str]:
+        """The types of events that there are, of some types."""
+        known = self._connection.scalars(select(EventRow.type).distinct())
+        return [name for name in known if types is None or ontology.local_name(name) in types]
 
     def all(self, types: Collection[str] | None) -> Iterator[Entity]:
         """Those of some types, by id; None: all but those of data models, which say the same of
@@ -103,15 +139,10 @@ class Reader:
                     yield found
 
     def _events(self, types: Collection[str] | None) -> Iterator[Entity]:
-        query = _EVENTS
-        if types is not None:
-            known = self._connection.scalars(select(EventRow.type).distinct())
-            wanted = [name for name in known if ontology.local_name(name) in types]
-            if not wanted:
-                return
-            query = query.where(EventRow.type.in_(wanted))
-        newest = query.order_by(EventRow.start_ms.desc(), EventRow.id).limit(MOST_EVENTS)
-        for row in self._connection.execute(newest):
+        wanted = self._event_types(types)
+        if not wanted:
+            return
+        for row in self._connection.execute(_newest(_EVENTS.where(EventRow.type.in_(wanted)))):
             yield _of_event(row)
 
     def types(self) -> list[str]:
@@ -121,6 +152,7 @@ class Reader:
         return sorted({*places, *map(ontology.local_name, names), *self._own, *self._models})
 
 
+Columns = TypeVarTuple("Columns")
 _OF_READING = (ReadingRow.observed_ms, ReadingRow.body, PlaceRow.body)
 _READING = (
     select(*_OF_READING)
@@ -139,6 +171,10 @@ _EVENTS = (
     .where(EventRow.withdrawn_ms.is_(None))
 )  # fmt: skip
 _EVENT = _EVENTS.where(EventRow.id == bindparam("id"))
+
+
+def _newest(query: Select[*Columns]) -> Select[*Columns]:
+    return query.order_by(EventRow.start_ms.desc(), EventRow.id).limit(MOST_EVENTS)
 
 
 def _of_event(row: Any) -> Entity:

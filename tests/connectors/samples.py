@@ -569,6 +569,118 @@ SAMPLES: Mapping[str, tuple[Sample, ...]] = {
     ),
     "apds": (
         sample(
+            "a campus with a garage, a zone at the kerb, a single space, and what names people",
+            {
+                "meta": {"lastUpdatedTime": "2026-05-04T11:55:00Z"},
+                "data": [
+                    {
+                        "id": "campus",
+                        "version": 3,
+                        "type": "campus",
+                        "name": [{"language": "en", "string": "Harbour"}],
+                        "responsibleParty": {"id": "org-1", "className": "Organisation"},
+                    },
+                    {
+                        "id": {"id": "garage", "className": "Place", "version": 2},
+                        "type": "parkingPlace",
+                        "name": [
+                            {"language": "da", "string": "Havnens P-hus"},
+                            {"language": "en", "string": "Harbour Garage"},
+                        ],
+                        "indicativePlacePointLocation": [
+                            {"pointCoordinates": {"epsgCode": "EPSG:4326", "x": 10.2, "y": 56.15}}
+                        ],
+                        "characteristics": [{"spacesTotal": 999, "coveredType": "covered"}],
+                        "hierarchyElementReference": [
+                            {
+                                "supply": [
+                                    {
+                                        "supplyViewType": "spaceView",
+                                        "supplyQuantity": 80,
+                                        "supplyValidityEnd": "2026-05-01T00:00:00+02:00",
+                                    },
+                                    {
+                                        "supplyViewType": "spaceView",
+                                        "supplyQuantity": 120,
+                                        "supplyValidityStart": "2026-05-01T00:00:00+02:00",
+                                    },
+                                ],
+                                "demandTable": [
+                                    {
+                                        "timestamp": "2026-05-04T11:55:00Z",
+                                        "demandType": [
+                                            {
+                                                "percentage": 12.5,
+                                                "occupancyCalculation": "derived",
+                                                "recordDateTime": "2026-05-04T13:50:00+02:00",
+                                            },
+                                            {
+                                                "count": 17,
+                                                "occupancyCalculation": "counted",
+                                                "recordDateTime": "2026-05-04T11:55:00Z",
+                                            },
+                                            {
+                                                "count": -3,
+                                                "recordDateTime": "2026-05-04T11:56:00Z",
+                                            },
+                                            {"count": 4, "recordDateTime": "yesterday"},
+                                        ],
+                                    }
+                                ],
+                            }
+                        ],
+                    },
+                    {
+                        "id": "kerb",
+                        "type": "identifiedArea",
+                        "indicativeIdentifiedAreaPointLocation": [
+                            {"type": "Point", "coordinates": [10.21, 56.16]}
+                        ],
+                        "characteristics": [{"spacesTotal": 30}],
+                        "hierarchyElementReference": {
+                            "demandTable": [
+                                {
+                                    "timestamp": "2026-05-04T11:50:00Z",
+                                    "demandType": [
+                                        {"count": 9, "recordDateTime": "2026-05-04T11:50:00Z"}
+                                    ],
+                                    "demandSpaceType": [
+                                        {
+                                            "spaceId": {"id": "kerb-1"},
+                                            "detectionUpdateTime": "2026-05-04T11:51:00Z",
+                                            "occupancyStartTime": "2026-05-04T11:00:00Z",
+                                            "occupancyEndTime": "2026-05-04T11:51:00Z",
+                                        },
+                                        {
+                                            "spaceId": {"id": "kerb-2"},
+                                            "detectionUpdateTime": "2026-05-04T11:52:00Z",
+                                            "occupancyEstimatedEndTime": "2026-05-04T13:00:00Z",
+                                        },
+                                    ],
+                                }
+                            ]
+                        },
+                    },
+                    {"id": "lost", "type": "parkingPlace", "hierarchyElementReference": "kerb"},
+                    {"className": "Session", "initiator": {"id": "AB12345"}},
+                ],
+            },
+            expected="""
+                place garage garage "Havnens P-hus" 10.2,56.15 parking capacity=120
+                place garage kerb "kerb" 10.21,56.16 parking capacity=30
+                unknown campus /data/0
+                parking garage 2026-05-04T11:50:00Z occupied=15 capacity=120
+                parking garage 2026-05-04T11:55:00Z occupied=17 capacity=120
+                refused range /data/1/hierarchyElementReference/0/demandTable/0/demandType/2/count
+                refused time /data/1/hierarchyElementReference/0/demandTable/0/demandType/3/recordDateTime
+                parking kerb 2026-05-04T11:50:00Z occupied=9 capacity=30
+                parking kerb-1 2026-05-04T11:51:00Z occupied=0 capacity=1
+                unknown demandSpaceType /data/2/hierarchyElementReference/demandTable/0/demandSpaceType/1
+                refused value /data/3/hierarchyElementReference
+                unknown Session /data/4
+            """,  # noqa: E501
+        ),
+        sample(
             "a place with a share and a count",
             {
                 "meta": {},

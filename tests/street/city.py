@@ -28,6 +28,10 @@ class City:
         data = b"" if payload is None else data
         self._client.publish(f"citywise/{topic}", data, qos=1, retain=retain).wait_for_publish(30)
 
+    def send(self, topic: str, payload: bytes) -> None:
+        """Publish to any topic, as another system does at the same broker."""
+        self._client.publish(topic, payload, qos=1).wait_for_publish(30)
+
     def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         """What the API answers."""
         request = Request(
