@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import clingo
@@ -19,6 +19,7 @@ from citywise.reasoning.languages.lars.incremental import IncrementalEvaluator
 from citywise.reasoning.languages.lars.parsing import parse
 from citywise.reasoning.languages.lars.program import Point
 from citywise.reasoning.model.engine import AnswerSet
+from citywise.reasoning.model.values import Row
 
 
 @contextmanager
@@ -38,11 +39,17 @@ class Incremental:
 
     def __init__(self, program: str) -> None:
         self._evaluator = IncrementalEvaluator(parse(program))
+        self._read = self._evaluator._read
         self._answers: Sequence[AnswerSet] = ()
 
     def step(self, now: int, atoms: Sequence[str]) -> None:
         """Bring the answer to the next point of time."""
         self._answers = self._evaluator.step(Point(now, atoms))
+
+    def have(self, rows: Mapping[str, list[Row]] | None) -> None:
+        """The next points' atoms are these rows, ready; None: they are texts, to be read."""
+        ready = self._read if rows is None else lambda _point: rows
+        self._evaluator._read = ready  # type: ignore[method-assign]
 
     def deltas(self) -> object:
         """What came and went with the last step, as rows."""

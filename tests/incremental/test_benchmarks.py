@@ -122,7 +122,7 @@ def _compared(experiment: Experiment) -> list[tuple[tuple[str, ...], tuple[str, 
 
 
 def _pairs(rate: int, _width: int) -> Any:
-    return ([f"p(a{now},b{number})" for number in range(rate)] for now in range(100))
+    return ([f"p(a{now},b{number})" for number in range(rate)] for now in range(200))
 
 
 def _row(program: str, window: int, *, deltas: float, ratio: float) -> dict[str, Any]:
