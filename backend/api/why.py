@@ -13,12 +13,13 @@ from citywise.backend.api.answers import as_json
 from citywise.backend.api.instances import known_instance
 from citywise.backend.api.problems import ProblemError, bad_parameter, not_found
 from citywise.backend.api.state import state
+from citywise.backend.ingest.corrections import Cause
 from citywise.backend.packs import installed, why
 from citywise.backend.packs.prepared import prepared
 from citywise.backend.packs.run import TemplateRun
 from citywise.backend.packs.template import TemplateVersion
 from citywise.backend.people.ids import is_test_person
-from citywise.backend.store.models import EventRow, PlaceRow
+from citywise.backend.store.models import EventRow, NoticeRow, PlaceRow
 from citywise.backend.times import iso
 
 blueprint = Blueprint("why", __name__)
@@ -45,11 +46,15 @@ def explain() -> Response:
         _refuse_of_others(row["user"], template)
         position = _position(connection, template)
         there = _there(connection, about)
-    kind, bounds = _kind(template), runs.limits()
+        kind, bounds = _kind(template), runs.limits()
+        back = _taken_back(connection, instance, kind, about)
 
     def answer(run: TemplateRun) -> dict[str, Any]:
         runs.refuse_unevaluated(run, instance, bounds)
-        return _reasons(run, instance, kind, about, there) if about else _known(run, instance)
+        if not about:
+            return _known(run, instance)
+        found = _reasons(run, instance, kind, about, there)
+        return found if found["told"] else {**found, "text": f"{found['text']}{back}"}
 
     try:
         found = runs.ask(template, row["user"], position, answer)
@@ -94,6 +99,19 @@ def _there(connection: Connection, about: str) -> dict[str, str]:
         if connection.execute(select(row.id).where(row.id == about)).one_or_none():
             return {about: kind}
     return dict.fromkeys(connection.scalars(select(PlaceRow.id)), "place")
+
+
+def _taken_back(connection: Connection, instance: str, kind: str, about: str) -> str:
+    """Because of which readings the last notice was taken back, as a note; else nothing."""
+    row = NoticeRow
+    query = select(row.opened_ms, row.taken_back).where(
+        row.instance == instance, row.kind == kind, row.about == about
+    )
+    found = connection.execute(query.order_by(row.opened_ms.desc()).limit(1)).one_or_none()
+    if found is None or found.taken_back is None:
+        return ""
+    because = "; ".join(Cause.from_json(one).words() for one in found.taken_back)
+    return f"Note: the notice of {iso(found.opened_ms)} was taken back: {because}.\n"
 
 
 def _reasons(

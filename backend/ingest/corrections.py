@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from citywise.backend.ingest.records import Reading, Withdrawal
+from citywise.backend.times import iso
 
 Entry = Reading | Withdrawal
 What = Literal["late", "corrected", "withdrawn"]
@@ -37,6 +38,25 @@ class Cause:
     def unsaid(self) -> Cause:
         """The same, without what was measured: for readings that not everybody may see."""
         return replace(self, before=None, after=None)
+
+    def words(self) -> str:
+        """What became of the reading, as part of a sentence: from what to what."""
+        reading = f"the reading of {self.kind} at `{self.sensor}` of {iso(self.observed_ms)}"
+        before, after = self.before or {}, self.after or {}
+        if self.what == "late":
+            said = ", ".join(f"{name} {value}" for name, value in sorted(after.items()))
+            return f"{reading} came late{f': {said}' if said else ''}"
+        if self.what == "withdrawn":
+            said = ", ".join(f"{name} {value}" for name, value in sorted(before.items()))
+            return f"{reading} was withdrawn{f', which said {said}' if said else ''}"
+        changed = sorted(n for n in {*before, *after} if before.get(n) != after.get(n))
+        said = ", ".join(f"{n} from {before.get(n)} to {after.get(n)}" for n in changed)
+        return f"{reading} was corrected{f': {said}' if said else ''}"
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Cause:
+        """What `to_json` gave."""
+        return cls(**values)
 
     def to_json(self) -> dict[str, Any]:
         """As rows carry it."""

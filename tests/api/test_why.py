@@ -10,11 +10,12 @@ import pytest
 from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
 
+from citywise.backend.notices import book
 from citywise.backend.settings import People, Pipeline, RequestLimits, Settings
 from citywise.backend.store.models import TraceRow
 from citywise.backend.times import parse_ms, wall_ms
 from tests.api.log import Log
-from tests.api.templates import install, jam_ahead
+from tests.api.templates import change, install, jam_ahead
 from tests.api.town import NOON, Town
 
 WISH = {"app": "jam_watch", "template": "jam_ahead", "user": "alice"}
@@ -148,6 +149,30 @@ def test_why_a_user_was_not_told_names_what_was_missing(
     assert found["told"] is False
     assert "near_route" in found["text"]
     assert not any(fact.startswith("near_route") for fact in found["inputs"])
+
+
+def test_of_a_notice_that_was_taken_back_it_names_the_reading_and_from_what_to_what(
+    client: FlaskClient, log: Log, town: Town, instance: str
+) -> None:
+    cause = {
+        "kind": "traffic",
+        "sensor": "100",
+        "observed_ms": parse_ms("2014-08-05T11:25:00Z"),
+        "what": "corrected",
+        "before": {"speed_kmh": 12.0, "vehicle_count": 30},
+        "after": {"speed_kmh": 42.0, "vehicle_count": 30},
+    }
+    opened = parse_ms(EARLIER)
+    because = {"closed_because": "corrected", "taken_back": [cause]}
+    with town.engine.begin() as connection:
+        book.apply(connection, [change("opened", opened)])
+        book.apply(connection, [change("closed", opened + 60_000, **because)])
+    log.stands("position", "alice", BEHIND)
+    log.clock(NOON)
+    assert why(client, instance=instance, about="jam-1")["text"].endswith(
+        "Note: the notice of 2014-08-05T11:50:00Z was taken back: the reading of traffic at `100` "
+        "of 2014-08-05T11:25:00Z was corrected: speed_kmh from 12.0 to 42.0.\n"
+    )
 
 
 def test_a_place_of_the_city_is_asked_about_as_a_place(
