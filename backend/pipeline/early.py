@@ -35,7 +35,8 @@ def connected() -> Made:
         found.connect(path)
     else:
         port = int(os.environ["PYTHON_WORKER_FACTORY_PORT"])
-        found = socket.create_connection(("localhost", port))
+        is_six = os.environ.get("SPARK_PREFER_IPV6", "").lower() == "true"
+        found = socket.create_connection(("::1" if is_six else "127.0.0.1", port))
     found.settimeout(None)
     size = int(os.environ.get("SPARK_BUFFER_SIZE", 65536))
     file = cast("IO[bytes]", found.makefile("rwb", size))

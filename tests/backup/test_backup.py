@@ -10,12 +10,13 @@ import sqlite3
 import time
 import tomllib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, select, text
+from sqlalchemy.exc import DatabaseError
 
 from citywise.apps.meeting_mgr.settings import Meetings
 from citywise.backend.backup import sealing
@@ -24,8 +25,10 @@ from citywise.backend.backup.drill import drill
 from citywise.backend.backup.errors import BackupError, DamagedBackupError, PassphraseError
 from citywise.backend.backup.restoring import _toml, restore
 from citywise.backend.backup.taking import back_up
+from citywise.backend.errors import CitywiseError
 from citywise.backend.ingest import log
 from citywise.backend.ingest.keyring import Keyring
+from citywise.backend.operations import fitting
 from citywise.backend.operations.fitting import LogBehindError
 from citywise.backend.privacy import forgetting, tombstones
 from citywise.backend.settings import Settings, load
@@ -46,6 +49,14 @@ def living(settings: Settings, seed: int = 1) -> Iterator[Life]:
         yield life
     finally:
         life.close()
+
+
+def until(life: Life, holds: Callable[[], bool]) -> None:
+    """Wait until something is so of what lives."""
+    deadline = time.monotonic() + 60
+    while not holds() and not life.errors:
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
 
 
 @pytest.fixture
@@ -87,15 +98,38 @@ def _ingest_again(life: Life) -> None:
         life.pipeline()
 
 
+@pytest.mark.parametrize("seed", range(DRILLS // 4))
+def test_files_copied_from_a_running_system_go_on_whole_or_are_refused(
+    tmp_path: Path, seed: int
+) -> None:
+    """Such a copy is no backup: it may be of many moments. Where it is, it says so at the start."""
+    before, after = Settings(data_dir=tmp_path / "state"), Settings(data_dir=tmp_path / "copy")
+    begun(before.database_url).dispose()
+    with living(before, seed) as life, life.going_on():
+        until(life, lambda: life.acknowledged >= 30 and bool(announced(life.engine)))
+        try:
+            shutil.copytree(before.data_dir, after.data_dir)
+        except shutil.Error:
+            return  # a file went away meanwhile, which the copy says
+    engine = create_engine_for(after.database_url)
+    try:
+        with engine.connect() as connection:
+            if connection.scalar(text("PRAGMA integrity_check")) != "ok":
+                return  # `citywise doctor` says so
+            fitting.check(connection, after)
+    except (CitywiseError, DatabaseError):
+        return  # refused
+    finally:
+        engine.dispose()
+    check_restored(before, after, 0, 0)
+
+
 @pytest.mark.parametrize("seed", range(DRILLS))
 def test_a_backup_under_load_loses_and_doubles_nothing(tmp_path: Path, seed: int) -> None:
     before = Settings(data_dir=tmp_path / "state")
     begun(before.database_url).dispose()
     with living(before, seed) as life, life.going_on():
-        deadline = time.monotonic() + 60
-        while (life.acknowledged < 30 or not announced(life.engine)) and not life.errors:
-            assert time.monotonic() < deadline
-            time.sleep(0.002)
+        until(life, lambda: life.acknowledged >= 30 and bool(announced(life.engine)))
         acknowledged, answered = life.acknowledged, len(announced(life.engine))
         back_up(before, tmp_path / "backup")
     restore(tmp_path / "backup", tmp_path / "new")

@@ -43,7 +43,7 @@ class Spark(threading.Thread):
 
     def __init__(self, answer: bytes = b"ok") -> None:
         super().__init__()
-        self._server, self._answer = socket.create_server(("localhost", 0)), answer
+        self._server, self._answer = socket.create_server(("127.0.0.1", 0)), answer
         self.port = str(self._server.getsockname()[1])
         self.heard = b""
         self.start()
