@@ -150,7 +150,7 @@ class _Compiled:
 
     def in_columns(self) -> bool:
         """Whether all that is joined has columns, or has no rows; if not, all of it is listed."""
-        if self._pair is None or not any(looked.in_columns for looked in self.looked):
+        if self._pair is None:
             return False
         if all(looked.in_columns for looked in self.looked):
             return True
@@ -158,7 +158,8 @@ class _Compiled:
         return False
 
     def leave_columns(self) -> None:
-        """Have the rows of all that is joined listed."""
+        """Have the rows of all that is joined listed, for good."""
+        self._pair = None
         for looked in self.looked:
             if looked.in_columns:
                 looked.list_rows()

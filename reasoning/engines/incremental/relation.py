@@ -122,6 +122,7 @@ class Batches:
         """Those of each horizon; also in their order, with those that hold longer by now."""
         self.over: list[set[Row]] = []
         """Those that ended in this step."""
+        self._sought = 0
 
     def give(self, rows: Collection[Row], end: int) -> tuple[list[Row], bool] | None:
         """Rows hold up to a horizon, if not longer already: those that did not hold, and
@@ -137,7 +138,9 @@ class Batches:
             if end in self.ends:
                 new -= self.ends[end][0]
                 again &= new
-            if len(again) * len(self.ends) > len(new) + _LOOKED_FOR:
+            # Few at a time add up: where a quarter of all rows hold longer again, none is worth it.
+            self._sought = max(0, self._sought + 4 * len(again) - len(fresh))
+            if max(self._sought, len(again) * len(self.ends) - len(new)) > _LOOKED_FOR:
                 return None
             for row in again:
                 held = next(h for h, (found, _listed) in self.ends.items() if row in found)
