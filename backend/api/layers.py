@@ -59,7 +59,8 @@ def _large(view: View) -> View:
 
     @wraps(view)
     def taking_more(*args: Any, **given: Any) -> Response:
-        request.max_content_length = 2 * MOST_LAYER_BYTES  # as text in JSON, quotes are two
+        as_text = 2 if request.is_json else 1  # A quote within JSON is two characters.
+        request.max_content_length = as_text * MOST_LAYER_BYTES
         return view(*args, **given)
 
     return taking_more
@@ -125,7 +126,7 @@ def try_layer() -> Response:
         city = taking.bounds(connection, kinds.layers)
     name = asked.name or folder.name_of(Path(origin))
     try:
-        kind, text = folder.known_or_made(name, kinds, content)
+        kind, text = aside(lambda: folder.known_or_made(name, kinds, content))
     except folder.NoLayerError as error:
         raise invalid([fault("name", str(error))]) from None
     if asked.toml is not None:

@@ -50,6 +50,7 @@ function layerForm(layer, saved) {
   const form = fieldsForm({
     fields: [name, source, address, toml],
     submit: t('layer.try'),
+    primary: false,
     extra: [becomes],
     actions: [h('button', { type: 'button', class: 'button', onclick: () => saved(null) }, t('form.cancel'))],
     send: async () => {
