@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import threading
@@ -150,6 +151,26 @@ def test_what_somebody_may_not_send_reaches_nobody(
     """A device is answered all the same: it would send the message again for ever."""
     with client(city, user) as sender:
         assert sender.sends(f"town/{topic}") == user.startswith("d-")
+    assert watcher.sends("town/last")
+    assert watcher.heard.get(timeout=SENT)[0] == "town/last"
+
+
+@pytest.mark.parametrize(
+    ("user", "of", "token"), [(PHONE, BEN, OTHER), (METER, ANNA, WATCH), (OTHER, ANNA, PHONE)]
+)
+def test_at_no_topic_of_the_guide_a_device_tells_or_hears_what_is_anothers(
+    city: City, watcher: Client, user: str, of: str, token: str
+) -> None:
+    """But for the city's events, which every device may hear."""
+    guide = (REPOSITORY / "docs" / "mqtt.md").read_text(encoding="utf-8")
+    found = re.findall(r"^\| `citywise/([^`]*)` \|", guide, re.MULTILINE)
+    whose = {"<user>": of, "<token>": token}
+    topics = [re.sub("<[a-z]+>", lambda name: whose.get(name[0], "x1"), topic) for topic in found]
+    assert len(topics) >= 13
+    with client(city, user) as device:
+        for topic in topics:
+            assert device.reads(f"town/{topic}") == topic.startswith("city/events/"), topic
+            assert device.sends(f"town/{topic}"), topic  # it is dropped
     assert watcher.sends("town/last")
     assert watcher.heard.get(timeout=SENT)[0] == "town/last"
 

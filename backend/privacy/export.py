@@ -23,6 +23,7 @@ from citywise.backend.people import (
     tokens,
     two_factor,
 )
+from citywise.backend.people.scopes import Scope
 from citywise.backend.privacy import saved_places
 from citywise.backend.settings import Settings
 from citywise.backend.store.models import (
@@ -180,6 +181,8 @@ def _exported_row(row: Mapping[Any, Any]) -> dict[str, Any]:
             continue
         if name.endswith("_ms"):
             shown[name.removesuffix("_ms")] = iso_or_none(value)
+        elif isinstance(value, Scope):
+            shown[name] = value.model_dump(mode="json", exclude_defaults=True)
         else:
             shown[name] = sorted(value) if isinstance(value, frozenset) else value
     return shown

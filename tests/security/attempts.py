@@ -9,7 +9,7 @@ from typing import Any
 from flask import Flask, url_for
 
 from citywise.backend.api import access
-from tests.security.cast import SUBSCRIPTION, TRIP, Cast
+from tests.security.cast import REPEAT, SUBSCRIPTION, TRIP, Cast
 
 NOBODYS = "u-aaaaaaaaaaaaaaaaaaaa"
 _JAM = "jam_ahead~jam-1~20140805T120000Z"
@@ -22,6 +22,7 @@ IDS: dict[str, Callable[[Cast], tuple[Any, Any]]] = {
     "identity_id": lambda cast: (cast.identity, "0" * 64),
     "passkey_id": lambda cast: (cast.passkey, "0" * 64),
     "token_id": lambda cast: (cast.token, "d-" + "0" * 16),
+    "repeat_id": lambda cast: (REPEAT, "rt_" + "f" * 24),
     "trip_id": lambda cast: (TRIP, "tr_" + "f" * 24),
     "account_id": lambda cast: (cast.anna.user, NOBODYS),
     "meeting_id": lambda cast: (cast.meeting, "m-" + "a" * 20),
@@ -33,6 +34,7 @@ IDS: dict[str, Callable[[Cast], tuple[Any, Any]]] = {
 NOT_OF_PEOPLE = {
     "action_id": "1",
     "attendee_id": "a1",
+    "day": "2026-05-04",
     "event_id": "1",
     "form": "kind",
     "kind": "noise",
@@ -53,6 +55,8 @@ BODIES: dict[str, Any] = {
     "api.accounts.change_account": {"disabled": True},
     "ngsi_subscriptions.change_subscription": {"isActive": False},
     "api.webhooks.change_webhook": {"label": "mine now"},
+    "api.passkeys.remove": {},
+    "api.repeats.change_repeat": {"name": "mine now"},
     "api.trips.put_position": {"lat": 56.15, "lon": 10.2},
     "api.trips.answer_proposal": {"answer": "decline"},
     "api.meetings.change_meeting": {"version": 1, "title": "mine now"},

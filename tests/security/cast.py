@@ -10,11 +10,12 @@ from sqlalchemy import Engine, insert, select
 from sqlalchemy.orm import DeclarativeBase
 
 from citywise.apps.meeting_mgr.tables import MeetingEntryRow, MeetingPersonRow, MeetingRow
-from citywise.apps.travel_planner import trips
-from citywise.apps.travel_planner.tables import TripRow
+from citywise.apps.travel_planner import repeats, trips
+from citywise.apps.travel_planner.repeat_times import Pattern
+from citywise.apps.travel_planner.tables import RepeatRow, TripRow
 from citywise.backend.ingest import inlet
 from citywise.backend.notices import book
-from citywise.backend.people import accounts, audit, consents, identities
+from citywise.backend.people import accounts, audit, consents, identities, logins
 from citywise.backend.settings import Settings
 from citywise.backend.store.models import (
     AccountRow,
@@ -40,6 +41,8 @@ from tests.api.town import NOON, Town
 
 SECRET = "where-anna-lives"
 """Part of everything that is Anna's and could be told."""
+REPEAT = "rt_0123456789abcdef01234567"
+"""The id of a repeating trip of Anna's."""
 TRIP = "tr_0123456789abcdef01234567"
 """The id of a trip of Anna's."""
 SUBSCRIPTION = "urn:ngsi-ld:Subscription:annas"
@@ -56,6 +59,7 @@ _WATCHED: tuple[type[DeclarativeBase], ...] = (
     OutboxRow,
     PasskeyRow,
     RecoveryCodeRow,
+    RepeatRow,
     SubscriptionRow,
     TripRow,
     WishesRow,
@@ -75,6 +79,10 @@ class Cast:
     device: Browser
     nobody: Browser
     carl: Browser
+    olga: Browser
+    """Who came by a provider of identities."""
+    meter: Browser
+    """A device of the admin, with a scope."""
     token: str
     login: str
     session: str
@@ -96,6 +104,8 @@ class Cast:
             "admin": self.admin,
             "device": self.device,
             "nobody": self.nobody,
+            "olga": self.olga,
+            "meter": self.meter,
         }
 
     @property
@@ -131,6 +141,9 @@ def play(app: Flask, settings: Settings, engine: Engine) -> Cast:
     anna.sign_up("Anna")
     bert.sign_up("Bert")
     made = anna.post("/me/tokens", {"label": SECRET, "rights": ["all"]}).json
+    ada = Browser.of(app, "Ada")
+    scoped = {"rights": ["sensors", "places"], "scope": {"kinds": ["noise"], "places": ["n1*"]}}
+    meter = ada.post("/me/tokens", {"label": "meter", **scoped}).json["bearer"]
     device = bert.post("/me/tokens", {"label": "script", "rights": ["all"]}).json["bearer"]
     cast = Cast(
         app,
@@ -138,10 +151,12 @@ def play(app: Flask, settings: Settings, engine: Engine) -> Cast:
         anna,
         bert,
         Browser.of(app, "Dora"),
-        Browser.of(app, "Ada"),
+        ada,
         Browser.device(app, device),
         Browser.of(app),
         Browser.of(app),
+        _by_provider(app, engine, "Olga"),
+        Browser.device(app, meter),
         made["id"],
         anna.get("/me/logins").json["logins"][0]["id"],
         "citypulse-" + "0123456789abcdef" * 2,
@@ -161,6 +176,19 @@ def play(app: Flask, settings: Settings, engine: Engine) -> Cast:
     cast.webhook = anna.post("/webhooks", hook).json["id"]
     _tell(cast, settings)
     return cast
+
+
+def _by_provider(app: Flask, engine: Engine, name: str) -> Browser:
+    """A browser of somebody for whom a provider of identities vouches."""
+    issuer = "https://id.example"
+    with engine.begin() as connection:
+        account = accounts.create_without_password(connection, name, ["user"])
+        identities.link(connection, account.id, {"iss": issuer, "sub": name})
+        login, secret = logins.open_login(connection, account.id, 1, issuer=issuer)
+    found = Browser.of(app)
+    found.client.set_cookie("citywise-login", secret)
+    found.csrf, found.user, found.name = login.csrf, account.id, name
+    return found
 
 
 def _city(engine: Engine) -> None:
@@ -209,15 +237,19 @@ def _tell(cast: Cast, settings: Settings) -> None:
 
 
 def _follow(cast: Cast, settings: Settings) -> None:
-    """A trip that Anna is on."""
+    """A trip that Anna is on, and one that she makes each Monday."""
     line = {"type": "LineString", "coordinates": [[10.2, 56.15], [10.2, 56.16]]}
     plan = {"id": "r1", "mode": "walk", "geometry": line, "time_s": 800.0, "distance_m": 1113.0}
     to = {"lat": 56.16, "lon": 10.2, "name": SECRET}
     content = trips.Content({}, plan, {"plan": "pl_1", "choice": "r1"}, to)
     trip = trips.Trip(TRIP, cast.anna.user, "travel", "following", NOON_MS, NOON_MS, None, content)
+    each_monday = repeats.Content(Pattern("08:00", "depart", (1,)), {"to": to}, SECRET)
+    user = cast.anna.user
+    repeat = repeats.Repeat(REPEAT, user, NOON_MS, NOON_MS, None, each_monday)
     with cast.engine.begin() as connection:
         begin(connection)
         trips.save(connection, trips.boxes_of(settings), trip)
+        repeats.save(connection, trips.boxes_of(settings), repeat)
 
 
 def _meet(cast: Cast) -> None:

@@ -14,13 +14,14 @@ from tests.security.attempts import IDS, NOBODYS, NOT_OF_PEOPLE, Attempt, attemp
 from tests.security.cast import SECRET, Cast
 
 
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+@pytest.fixture(scope="module", params=[False, True], ids=["public", "private"])
+def settings(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Settings:
     """A city that answers however often it is asked, so that a test can be tried again."""
-    return Settings(data_dir=tmp_path_factory.mktemp("city"), people=People(rate_limits=False))
+    people = People(rate_limits=False, private=request.param)
+    return Settings(data_dir=tmp_path_factory.mktemp("city"), people=people)
 
 
-WHO = ("bert", "developer", "admin", "device", "nobody")
+WHO = ("bert", "developer", "admin", "device", "nobody", "olga", "meter")
 
 
 def told(answer: TestResponse, *ids: str) -> tuple[int, str]:
@@ -102,7 +103,8 @@ def test_a_query_about_anna_is_answered_as_one_about_nobody(
     assert answers[0] == answers[1]
     assert SECRET not in answers[0][1]
     if "/notices?instance" not in query:
-        assert answers[0][0] in (401, 404)
+        # A meter's token is for no person's affairs, whoever they are.
+        assert answers[0][0] in ((403,) if who == "meter" else (401, 404))
 
 
 @pytest.mark.parametrize("who", WHO)
@@ -123,7 +125,7 @@ def test_a_body_about_anna_is_answered_as_one_about_nobody(
     ]
     assert answers[0] == answers[1]
     if (name, address) != ("id", "/instances/check"):  # The id of what is tried does not count.
-        assert answers[0][0] in (401, 404, 422)
+        assert answers[0][0] in (401, 403, 404, 422)
     assert cast.everything() == before
 
 
@@ -165,7 +167,7 @@ def test_only_admins_see_who_there_is_and_nothing_of_what_they_do(cast: Cast) ->
     text = cast.admin.get("/accounts").get_data(as_text=True)
     assert cast.anna.user in text
     assert SECRET not in text
-    for who in ("bert", "developer", "device", "nobody"):
+    for who in set(WHO) - {"admin"}:
         assert cast.others[who].get("/accounts").status_code in (401, 403)
 
 
@@ -185,11 +187,21 @@ def test_traces_name_only_what_a_developer_may_know_of(cast: Cast) -> None:
     assert trace["error"] == "instance 'somebody.jam_ahead' and instance 'somebody': too many atoms"
 
 
+def test_an_export_tells_what_the_token_of_a_device_is_for(cast: Cast) -> None:
+    (token,) = cast.admin.get("/me/export").json["tokens"]
+    assert token["scope"] == {"kinds": ["noise"], "places": ["n1*"]}
+
+
 # --- Sessions -----------------------------------------------------------------------------------
 
 
-def test_the_id_of_a_session_is_the_key_to_it(cast: Cast) -> None:
+def test_the_id_of_a_session_is_the_key_to_it_where_the_city_is_not_private(
+    cast: Cast, settings: Settings
+) -> None:
     address = f"/notices?user={cast.session}"
+    if settings.people.private:
+        assert cast.nobody.get(address).status_code == 401
+        return
     [notice] = cast.nobody.get(address).json["notices"]
     assert cast.nobody.get(f"/notices/{notice['id']}").status_code == 200
     assert cast.nobody.get(f"/instances/{cast.session}").status_code == 200
