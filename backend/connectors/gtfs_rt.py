@@ -117,7 +117,6 @@ def _of_protobuf(body: bytes) -> Iterator[Json | Fault]:
         for number, _wire, value in protobuf.fields(body):
             if number == 1 and isinstance(value, bytes):
                 has_header = True
-                protobuf.message("FeedHeader", value)
             elif number == 2 and isinstance(value, bytes):
                 count += 1
                 yield _entity(value, count)
@@ -130,7 +129,7 @@ def _of_protobuf(body: bytes) -> Iterator[Json | Fault]:
 
 def _entity(value: bytes, count: int) -> Json | Fault:
     try:
-        found = protobuf.message("FeedEntity", value)
+        found = protobuf.entity(value)
     except protobuf.WireError as error:
         return Fault(
             "protobuf", f"entity {_id(value) or f'number {count}'}", f"it is damaged: {error}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -373,6 +374,43 @@ def test_a_journey_by_line_is_followed_and_a_better_one_taken_when_it_is_cancell
     finally:
         (site.settings.city_dir / "timetables" / "now.pb").unlink()
         press(page, "End trip")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_a_trip_is_repeated_told_of_once_left_out_and_removed_by_keyboard(
+    open_page: Open, site: Site, axe: str, size: dict[str, int]
+) -> None:
+    page = open_page(f"{BY_LINE}&mode=transit", size)
+    options(page)
+    press(page, "Repeat…")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    assert serious(page, axe) == []
+    press(page, "Saturday", "Space")
+    press(page, "Save")
+    card = page.locator("[data-repeat]")
+    expect(card).to_contain_text("Sat, depart at")
+    expect(card).to_contain_text("Next:")
+    assert serious(page, axe) == []
+
+    follower, repeater = follower_of(site.settings, site.town.engine)
+    conditions = follower.conditions()
+    for hours in (30, 31, 31, 32):  # Wednesday evening
+        repeater.step(replace(conditions, now_ms=conditions.now_ms + hours * 3_600_000))
+    assert repeater.told == 1
+    user = page.evaluate("fetch('/api/v1/notices?open=true').then((a) => a.json())")
+    (told,) = [one for one in user["notices"] if one["notice"] == "repeat_ahead"]
+    assert "Your next trip" in told["title"]
+
+    press(page, "Skip next day…")
+    expect(card).to_contain_text("Skipped:")
+    press(page, "Do not skip")
+    expect(card).not_to_contain_text("Skipped:")
+    press(page, "Pause…")
+    expect(card).to_contain_text("Paused")
+    press(page, "Remove…")
+    expect(page.locator(".toast")).to_contain_text("repeated no more")
+    expect(card).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

@@ -31,7 +31,9 @@ _LASTING_H = 14 * 24.0
 """What differs from usual is worth 1/e after so long: it is a season rather than a day."""
 _ERROR_PER_H = 0.05
 """Of the capacity: with 80 % certainty the number is within it after an hour."""
-_USUAL_GROWTH = 0.5
+_USUAL_ERROR, _USUAL_GROWTH = 0.95, 0.8
+"""The same where the week is known: so much of what the garage usually moves in an hour, and how it
+grows with the hours (`citywise bench forecast`)."""
 _MOST_ERROR, _USUAL_MOST_ERROR = 0.5, 0.35
 _FEWEST_PLACES = 2.0
 _EIGHTY_PERCENT = 1.2816
@@ -74,6 +76,8 @@ class Garage:
     week: tuple[float, ...] = ()
     """The share of its places that is usually taken in each hour of the week, NaN where it is
     not known; empty: not known at all."""
+    moves: float = 0.0
+    """By what share of its places that usually changes from one hour to the next."""
 
     @property
     def free(self) -> int | None:
@@ -152,7 +156,8 @@ class Garage:
         else:
             then, now = usually
             taken = then * capacity + (occupied - now * capacity) * exp(-ahead_h / _LASTING_H)
-            share = min(_ERROR_PER_H * ahead_h**_USUAL_GROWTH, _USUAL_MOST_ERROR)
+            error = _USUAL_ERROR * self.moves * ahead_h**_USUAL_GROWTH
+            share = min(error, _USUAL_MOST_ERROR)
         return max(taken, 0.0), max(share * capacity, _FEWEST_PLACES)
 
     def _usually(self, t_ms: int) -> tuple[float, float] | None:
@@ -227,4 +232,8 @@ def counted(garage: Garage, counts: Counts, capacity: int) -> Garage:
 
 def usually(garage: Garage, week: F64) -> Garage:
     """The garage with what share of its places is usually taken, by the hour of the week."""
-    return garage if np.isnan(week).all() else replace(garage, week=tuple(week.tolist()))
+    changes = np.abs(np.diff(week, append=week[:1]))
+    if np.isnan(week).all():
+        return garage
+    moves = _ERROR_PER_H if np.isnan(changes).all() else float(np.nanmean(changes))
+    return replace(garage, week=tuple(week.tolist()), moves=moves)

@@ -2,6 +2,7 @@
 import './conditions.js';
 import './plan-form.js';
 import './plan-map.js';
+import './plan-repeats.js';
 import './plan-results.js';
 import './sheet-handle.js';
 import './trip-panel.js';

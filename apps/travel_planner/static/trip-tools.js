@@ -3,6 +3,8 @@ import { query } from 'citywise/api.js';
 import { h } from 'citywise/elements.js';
 import { language, t } from 'citywise/strings.js';
 import { toast } from 'citywise/toast.js';
+import { plans } from './plans.js';
+import { TRAVEL } from './request.js';
 import { address, calendar, chosen, gpx, title } from './sharing.js';
 
 /** Hand a text over as a file. */
@@ -31,7 +33,8 @@ customElements.define('plan-tools', class extends HTMLElement {
   connectedCallback() {
     this.link ??= h('a', { class: 'button', download: true }, t('trip.tools.export'));
     const button = (key, onclick) => h('button', { type: 'button', class: 'button', onclick }, t(key));
-    this.append(h('p', { class: 'actions' }, button('plan.share', share), button('plan.share.gpx', () => this.#gpx()),
+    this.repeat = button('plan.repeat', () => document.dispatchEvent(new Event('plan-repeat')));
+    this.append(h('p', { class: 'actions' }, this.repeat, button('plan.share', share), button('plan.share.gpx', () => this.#gpx()),
       button('plan.share.calendar', () => save('citywise.ics', 'text/calendar', calendar(chosen()))),
       this.link, button('trip.tools.print', () => window.print())));
     this.attributeChangedCallback();
@@ -46,6 +49,7 @@ customElements.define('plan-tools', class extends HTMLElement {
   attributeChangedCallback() {
     const plan = this.getAttribute('plan');
     this.hidden = !plan;
+    if (this.repeat) this.repeat.hidden = plans.kind !== TRAVEL;
     if (this.link && plan) this.link.href = `/plan/export${query({ plan, lang: language })}`;
   }
 });

@@ -192,35 +192,39 @@ class Live:
     ) -> Timed | None:
         """The calls that are served, at their times; None if they are fewer than two."""
         shift, delay, before = midnight + offset, update.delay or 0, 0
-        calls: list[Call] = []
+        others: dict[int, Call | None] = {}  # calls at another stop, or at none
         arrives: list[int] = []
         departs: list[int] = []
         for number, call in enumerate(trip.calls):
+            arrival, departure = call.arrives + shift, call.departs + shift
             told = matched.get(number)
-            kind = "" if told is None else told.relationship
-            if kind == "NO_DATA":
-                delay = 0
-            there, away = call.arrives + shift, call.departs + shift
-            if told is not None and kind not in ("NO_DATA", "SKIPPED"):
-                arrival, delay = _moved(there, told.arrival, delay)
-                departure, delay = _moved(away, told.departure, delay)
+            if told is None:
+                arrival, departure = arrival + delay, departure + delay
+            elif told.relationship in ("NO_DATA", "SKIPPED"):
+                delay = 0 if told.relationship == "NO_DATA" else delay
+                arrival, departure = arrival + delay, departure + delay
             else:
-                arrival, departure = there + delay, away + delay
+                arrival, delay = _moved(arrival, told.arrival, delay)
+                departure, delay = _moved(departure, told.departure, delay)
             if arrival < before:  # no vehicle goes back in time
                 arrival = before
             if departure < arrival:
                 departure = arrival
             before = departure
-            if kind == "SKIPPED":
+            if told is not None and told.relationship == "SKIPPED":
+                others[number] = None
                 continue
             if told is not None and told.assigned_stop:
-                call = replace(call, stop=told.assigned_stop)
-            calls.append(call)
+                others[number] = replace(call, stop=told.assigned_stop)
             arrives.append(arrival)
             departs.append(departure)
-        if len(calls) < 2:
+        if len(arrives) < 2:
             return None
-        part = Part(trip, tuple(calls), offset, state)
+        calls = trip.calls
+        if others:
+            changed = (others.get(number, call) for number, call in enumerate(trip.calls))
+            calls = tuple(call for call in changed if call is not None)
+        part = Part(trip, calls, offset, state)
         return Timed(Entry(at, (part,)), tuple(arrives), tuple(departs))
 
     def _assigned(
@@ -230,8 +234,9 @@ class Live:
         stop. What fits nowhere is told of."""
         found: dict[int, StopUpdate] = {}
         after = 0
+        places = {call.sequence: number for number, call in enumerate(calls)}
         for told in update.stops:
-            number = None if told.sequence is None else _place_of(told.sequence, calls, after)
+            number = None if told.sequence is None else places.get(told.sequence)
             if number is None or (told.stop and calls[number].stop != told.stop):
                 later = range(after, len(calls))
                 number = next((n for n in later if calls[n].stop == told.stop), None)
@@ -322,7 +327,7 @@ class Live:
             for joined in self._joined(*block):
                 timed.append(joined)
                 since[joined.entry] = block[2]
-        templates = grouped(timed, self._timetable.stops)
+        templates = grouped(timed, self._timetable.stops, self._timetable.shapes)
         patterns = [
             pattern_of(
                 template,
@@ -352,16 +357,6 @@ class Live:
             ids = joined.entry.ids
             if any((feed, trip, midnight, 0) in self._runs for trip in ids):
                 yield joined
-
-
-def _place_of(sequence: int, calls: Sequence[Call], after: int) -> int | None:
-    """The call with a number, which mostly comes after the one before."""
-    for number in range(after, len(calls)):
-        if calls[number].sequence >= sequence:
-            if calls[number].sequence == sequence:
-                return number
-            break
-    return next((n for n in range(after) if calls[n].sequence == sequence), None)
 
 
 def _moved(due: int, told: Moment | None, delay: int) -> tuple[int, int]:

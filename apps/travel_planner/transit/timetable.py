@@ -87,7 +87,9 @@ class Timetable:
                     timed.append(planned(at, trip, offset))
         for (at, _), trips in self.blocks.items():
             timed += continued([planned(at, trip) for trip in trips], self.stops)
-        self.templates = grouped(timed, self.stops)
+        self.shapes: dict[tuple[int, str], tuple[Trip, Shape]] = {}
+        """Of whole trips, so that real time need not find them again."""
+        self.templates = grouped(timed, self.stops, self.shapes)
         self.boarding, self.alighting = index_of(self.templates)
         self.found: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
         """By trip: the entries that it is part of, as template and place in it."""
@@ -123,11 +125,14 @@ def continued(block: Sequence[Timed], stops: Stops) -> Iterator[Timed]:
                 )
 
 
-def grouped(timed: Iterable[Timed], stops: Stops) -> list[Template]:
-    """Entries sorted into patterns, of which none overtakes another."""
-    found: dict[_Shape, list[_Group]] = defaultdict(list)
+def grouped(
+    timed: Iterable[Timed], stops: Stops, shapes: dict[tuple[int, str], tuple[Trip, Shape]]
+) -> list[Template]:
+    """Entries sorted into patterns, of which none overtakes another; `shapes` are those known of
+    whole trips, and get what is new."""
+    found: dict[Shape, list[_Group]] = defaultdict(list)
     for each in sorted(timed, key=lambda one: (one.departs, one.arrives, one.entry.ids)):
-        shape = _shape(each.entry, stops)
+        shape = _known(each.entry, stops, shapes)
         for group in found[shape]:
             if _follows(group.last.departs, each.departs) and _follows(
                 group.last.arrives, each.arrives
@@ -147,10 +152,22 @@ class _Group:
     all: list[Timed] = field(default_factory=list)
 
 
-_Shape = tuple[Line, Line, tuple[int, ...], tuple[bool, ...], tuple[bool, ...]]
+Shape = tuple[Line, Line, tuple[int, ...], tuple[bool, ...], tuple[bool, ...]]
 
 
-def _shape(entry: Entry, stops: Stops) -> _Shape:
+def _known(entry: Entry, stops: Stops, shapes: dict[tuple[int, str], tuple[Trip, Shape]]) -> Shape:
+    """The shape of an entry; that of a whole trip is kept."""
+    part = entry.parts[0]
+    if len(entry.parts) > 1 or part.calls is not part.trip.calls:
+        return _shape(entry, stops)
+    key = entry.feed, part.trip.id
+    found = shapes.get(key)
+    if found is None:
+        found = shapes[key] = part.trip, _shape(entry, stops)
+    return found[1] if found[0] is part.trip else _shape(entry, stops)
+
+
+def _shape(entry: Entry, stops: Stops) -> Shape:
     """What the entries of a pattern have in common."""
     first, last = entry.parts[0], entry.parts[-1]
     lines = stops.line(entry.feed, last.trip), stops.line(entry.feed, first.trip)
@@ -171,7 +188,7 @@ def _follows(before: Sequence[int], after: Sequence[int]) -> bool:
     return all(map(le, before, after))
 
 
-def _template(shape: _Shape, same: Sequence[Timed]) -> Template:
+def _template(shape: Shape, same: Sequence[Timed]) -> Template:
     return Template(
         *shape,
         tuple(each.entry for each in same),
