@@ -126,6 +126,17 @@ def test_columns_go_on_while_many_rows_come_and_are_left_when_some_are_taken_bac
     assert len(engine.rows("t/2")) == 15
 
 
+def test_values_of_all_kinds_are_told_apart() -> None:
+    engine = RuleEvaluation(JOIN)
+    with at_once():
+        engine.insert(
+            "a/2", [(0, "1"), (1, 2), ("1", '"1"'), (("f", 1), 0), ('"ø\\n"', ("f", 1))], 3
+        )
+        engine.step(0)
+        assert in_columns(engine, "a/2")
+        assert set(engine.rows("t/2")) == {(0, '"1"'), ('"ø\\n"', 0), (("f", 1), "1")}
+
+
 def test_few_rows_at_a_time_are_listed() -> None:
     engine = RuleEvaluation(JOIN)
     for now in range(60):
