@@ -272,6 +272,8 @@ def _answer(body: Any, media: str) -> Response:
         relation = 'rel="http://www.w3.org/ns/json-ld#context"; type="application/ld+json"'
         answer.headers.add("Link", f"<{_contexts()[0]}>; {relation}")
     answer.vary.add("Accept")
+    if media == GEO:
+        answer.vary.add("Prefer")
     return answer
 
 

@@ -29,6 +29,10 @@ _SUMS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
 }  # fmt: skip
 
 
+_PRESENCE = frozenset(("online", "offline"))
+"""What devices say of themselves where others would be told what they measure."""
+
+
 def value_of(template: str | None, payload: Json, raw: str) -> tuple[Any, str]:
     """The value that a template takes from a payload, and where it stands.
 
@@ -41,7 +45,8 @@ def value_of(template: str | None, payload: Json, raw: str) -> tuple[Any, str]:
     if whole is None or path is None:
         raise _fault(template, payload.at)
     found = payload if path[1] == "value_json" else Json(raw, payload.at)
-    if path[2] and not (found.is_object or found.is_list) and not is_absent(raw):
+    is_leaf = not (found.is_object or found.is_list)
+    if path[2] and is_leaf and not is_absent(raw) and raw.lower() not in _PRESENCE:
         raise Fault("value", payload.at, f"found no JSON that {template[:60]!r} can look into")
     for name, single, double, index in _STEP.findall(path[2] or ""):
         found = _item(found, int(index)) if index else found[name or single or double]

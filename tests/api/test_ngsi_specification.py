@@ -126,6 +126,7 @@ def test_the_context_of_geojson_stands_in_the_header_where_that_is_preferred(
     wanted = {"Accept": "application/geo+json", "Prefer": "body=json"}
     one = ask(client, f"/{PARKING}", **wanted)
     assert (one.get_json(force=True), one.headers["Link"]) == (feature(NORMALIZED), LINK)
+    assert {"Accept", "Prefer"} <= set(one.vary)
     several = ask(client, "?type=OffStreetParking", **wanted)
     assert several.get_json(force=True) == {
         "type": "FeatureCollection",
