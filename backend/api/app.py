@@ -42,6 +42,7 @@ from citywise.backend.api import (
     passkeys,
     places,
     problems,
+    push,
     saved_places,
     security,
     sensorthings,
@@ -70,8 +71,8 @@ _OF_CITY = (
     dead_letters, openapi,
 )  # fmt: skip
 _OF_PEOPLE = (
-    accounts, duties, sign_in, me, mail, two_factor, passkeys, wishes, saved_places, attend, audit,
-    operator, sources, webhooks,
+    accounts, duties, sign_in, me, mail, push, two_factor, passkeys, wishes, saved_places, attend,
+    audit, operator, sources, webhooks,
 )  # fmt: skip
 _OF_APPS = (apps, instances, trials, context, critical_events, notices, traces, why)
 

@@ -493,6 +493,11 @@ def service_worker() -> Response:
         "service-worker.js",
         version=hashlib.sha256("".join(shell + brought).encode()).hexdigest()[:12],
         shell=shell,
+        icon=asset("icons/icon-192.png"),
+        actions=[
+            {"action": "acknowledge", "title": strings(language)["notice.ack"]},
+            {"action": "snooze", "title": strings(language)["notification.snooze"]},
+        ],
         brought=brought,
         vendor=[
             LEAFLET + "leaflet.js",

@@ -16,9 +16,12 @@ from citywise.backend.history import HistoryWriter
 from citywise.backend.kinds import installed
 from citywise.backend.mail.postman import Postman
 from citywise.backend.mqtt_session import BrokerSession
+from citywise.backend.network import certificates
 from citywise.backend.notices.delivery import Delivery
 from citywise.backend.notices.reminders import MOST, remind
 from citywise.backend.operations import schedule
+from citywise.backend.outgoing import web_push
+from citywise.backend.outgoing.pushing import Sending
 from citywise.backend.outgoing.topics import PATTERN, ROOM, EventTopics
 from citywise.backend.outgoing.webhooks import Sender
 from citywise.backend.people import logins
@@ -63,7 +66,9 @@ class NotifierService:
         self._delivery = Delivery(engine, self._publish)
         self._topics = EventTopics(engine, self._retain)
         outlast_s = settings.pipeline.trace_retention_hours * 3600
-        self._sender = Sender(engine, settings.webhooks, outlast_s, settings.log_dir)
+        contact = web_push.contact(settings.mail.sender, settings.web.public_url)
+        push = Sending(certificates.folder_of(settings.data_dir), contact)
+        self._sender = Sender(engine, settings.webhooks, outlast_s, settings.log_dir, push)
         self._postman = Postman(engine, settings, stop) if settings.writes_to_people else None
         self._session = BrokerSession(
             settings.broker,

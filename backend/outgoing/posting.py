@@ -30,10 +30,16 @@ class AddressError(Exception):
 class PostError(Exception):
     """A receiver did not take what was sent; says why, and how long it wants to wait."""
 
-    def __init__(self, said: str, wait_s: float = 0, *, is_gone: bool = False) -> None:
+    def __init__(self, said: str, wait_s: float = 0, *, status: int | None = None) -> None:
         super().__init__(said)
         self.wait_s = wait_s
-        self.is_gone = is_gone
+        self.status = status
+        """What was answered; None: nothing."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nobody will take anything there again."""
+        return self.status == http.client.GONE
 
 
 @dataclass(frozen=True)
@@ -144,8 +150,7 @@ class Line:
             self.close()
         if not 200 <= answer.status < 300:
             wait_s = _wait(answer.headers.get("Retry-After"))
-            gone = answer.status == http.client.GONE
-            raise PostError(f"status {answer.status}", wait_s, is_gone=gone)
+            raise PostError(f"status {answer.status}", wait_s, status=answer.status)
 
     def _connected(self) -> http.client.HTTPConnection:
         target = self._target

@@ -14,7 +14,8 @@ from citywise.backend.store import outbox
 from citywise.backend.store.models import AccountRow, SubscriptionRow, UndeliveredRow
 from citywise.backend.times import iso, iso_or_none, wall_ms
 
-Form = Literal["webhook", "ngsi-ld"]
+Form = Literal["webhook", "ngsi-ld", "web-push"]
+PUSH: Form = "web-push"
 MOST = 20
 """Of one account."""
 LOG_POSITION = "@log"
@@ -157,6 +158,13 @@ def remove(connection: Connection, account: str, identity: str) -> bool:
     letters = UndeliveredRow
     connection.execute(delete(letters).where(letters.subscription == identity))
     return True
+
+
+def remove_everybodys(connection: Connection, identity: str) -> None:
+    """Remove a subscription whoever has it."""
+    owner = connection.scalar(select(_TABLE.c.account).where(_TABLE.c.id == identity))
+    if owner is not None:
+        remove(connection, owner, identity)
 
 
 # -- what could not be delivered ------------------------------------------------------

@@ -36,8 +36,9 @@ from citywise.backend.outgoing.changes import Change, since
 from citywise.backend.outgoing.measured import Measured
 from citywise.backend.outgoing.measured import since as readings_since
 from citywise.backend.outgoing.posting import AddressError, Line, PostError, Target
+from citywise.backend.outgoing.pushing import GONE, Pushes, Sending
 from citywise.backend.outgoing.retries import Retries
-from citywise.backend.outgoing.subscriptions import LOG_POSITION, Subscription
+from citywise.backend.outgoing.subscriptions import LOG_POSITION, PUSH, Subscription
 from citywise.backend.settings import Webhooks
 from citywise.backend.store import outbox
 from citywise.backend.store.models import PlaceRow, SubscriptionRow, UndeliveredRow
@@ -74,6 +75,8 @@ class _Receiver:
     """What was read and is to be sent next."""
     notifications: Notifications | None = None
     """Of a subscription of NGSI-LD."""
+    pushes: Pushes | None = None
+    """Of a browser."""
     observed: frozenset[str] = frozenset()
     """Kinds of readings that it is for."""
     log_position: int = 0
@@ -112,12 +115,18 @@ class Sender:
     """All subscriptions; `step` gives those work that have something to send."""
 
     def __init__(
-        self, engine: Engine, settings: Webhooks, outlast_s: float, location: Path | None = None
+        self,
+        engine: Engine,
+        settings: Webhooks,
+        outlast_s: float,
+        location: Path | None = None,
+        push: Sending | None = None,
     ) -> None:
         """`outlast_s`: how long announcements are kept; half of it is as long as is tried.
-        `location`: the folder of the log, for subscriptions to readings."""
+        `location`: the folder of the log, for subscriptions to readings; `push`: for those of
+        browsers."""
         self._engine, self._settings, self._location = engine, settings, location
-        self._known = KnownKinds()
+        self._known, self._push = KnownKinds(), push
         self._give_up_ms = round(1000 * min(settings.give_up_hours * 3600, outlast_s / 2))
         self._receivers: dict[str, _Receiver] = {}
         self._pool = ThreadPoolExecutor(settings.workers, "webhooks")
@@ -227,6 +236,14 @@ class Sender:
         if about.form == "ngsi-ld":
             one.notifications = Notifications(about.id, about.extra)
             one.log_position = one.log_read = int(about.extra.get(LOG_POSITION, 0))
+        if about.form == PUSH:
+            if self._push is None:
+                return
+            try:
+                one.pushes = Pushes(about, self._push)
+            except (KeyError, ValueError) as error:  # what is damaged stops nobody else
+                self._note(about.id, error=f"its keys cannot be used: {error}", is_active=False)
+                return
         self._receivers[about.id] = one
 
     # -- a worker's thread ------------------------------------------------------------
@@ -242,7 +259,10 @@ class Sender:
             FAILED.inc()
             now = time.monotonic()
             one.retries.failed(now, error.wait_s)
-            if error.is_gone or now - one.noted_at > KEEP_S:
+            if one.pushes is not None and error.status in GONE:
+                with self._engine.begin() as connection:
+                    subscriptions.remove(connection, one.about.account, one.about.id)
+            elif error.is_gone or now - one.noted_at > KEEP_S:
                 self._keep(one, str(error), is_gone=error.is_gone)
 
     def _send_changes(self, one: _Receiver) -> None:
@@ -278,6 +298,12 @@ class Sender:
         self, one: _Receiver, change: Change | Measured
     ) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """What is told of a change; nothing where the subscription is not for it."""
+        if one.pushes is not None:
+            with self._engine.connect() as connection:
+                told = one.pushes.told(connection, change) if isinstance(change, Change) else None
+            if told is not None:
+                yield change.id, told
+            return
         if one.notifications is None:
             if isinstance(change, Change) and one.about.filter.fits(change, one.about.account):
                 yield change.id, change.to_json()
@@ -309,6 +335,11 @@ class Sender:
         body: Mapping[str, Any],
         trace: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        if one.pushes is not None:
+            head, payload = one.pushes.sealed(body)
+            one.line.post(payload, head)
+            self._taken(one)
+            return
         identity = f"{one.about.id}.{number}"
         form = {"Content-Type": "application/json"}
         if one.notifications is not None:
@@ -317,6 +348,10 @@ class Sender:
             payload = orjson.dumps({"id": identity, "subscription": one.about.id, **body})
         marks = signing.headers(one.about.secret, identity, int(time.time()), payload)
         one.line.post(payload, {"User-Agent": "citywise", **form, **trace, **marks})
+        self._taken(one)
+
+    @staticmethod
+    def _taken(one: _Receiver) -> None:
         one.retries.succeeded()
         one.sent += 1
         POSTED.inc()
@@ -327,7 +362,8 @@ class Sender:
         over = list(takewhile(lambda change: change.created_ms < oldest, one.ahead))
         buried = [message for change in over for message in self._messages(one, change)]
         with self._engine.begin() as connection:
-            subscriptions.bury(connection, one.about, buried, why)
+            if one.pushes is None:  # an alert that nobody was shown in time is not shown later
+                subscriptions.bury(connection, one.about, buried, why)
             for _ in over:
                 one.passed()
             subscriptions.keep(connection, one.about.id, one.log_place, position=one.position)

@@ -697,7 +697,7 @@ class SubscriptionRow(Base):
     id: Mapped[str] = mapped_column(String(200), primary_key=True)
     account: Mapped[str] = mapped_column(UserId, index=True)
     form: Mapped[str] = mapped_column(String(16))
-    """`webhook` or `ngsi-ld`."""
+    """`webhook`, `ngsi-ld` or `web-push`."""
     url: Mapped[str] = mapped_column(Text)
     secret: Mapped[str] = mapped_column(String(128))
     """What messages are signed with, so it cannot be a digest."""

@@ -575,3 +575,16 @@ def test_a_notification_comes_once_where_nobody_looks_and_is_answered(
     tell(homes, jam(ida.id, "closed", t_ms=parse_ms(NOON) + 60_000, **about))
     expect(card(page, "jam-2")).to_have_count(0)
     soon(lambda: _shown(page) == [])  # what is over takes its notification away
+    assert page.context.service_workers[0].evaluate(PUSHED) == [["Jam", "Ringgade", "n-1"]]
+
+
+PUSHED = """async () => {
+    const told = [], data = {json: () => ({id: 'n-1', title: 'Jam', text: 'Ringgade', lang: 'en'})};
+    const tell = async (title, {body, tag}) => told.push([title, body, tag]);
+    self.registration.showNotification = tell;
+    await pushed(data); // A page is seen, and shows it.
+    self.clients.matchAll = async () => [];
+    await pushed(data);
+    return told;
+}"""
+"""What a message of the push service does, first while a page is seen."""

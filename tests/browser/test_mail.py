@@ -33,7 +33,6 @@ class Reader:
             pass
         words = text_of(self.box.mails[-1]).split()
         (link,) = [word for word in words if word.startswith("http://city.example/")]
-        page.goto("about:blank")
         page.goto(link.replace("http://city.example", self.site.server.url))
 
 
@@ -84,7 +83,7 @@ def _journey(open_page: Open, site: Site, reader: Reader, axe: str) -> None:
     reader.open(phone)
     phone.get_by_label("New password", exact=True).fill(FRESH)
     assert serious(phone, axe) == []
-    phone.get_by_role("button", name="Change password").click()
+    phone.get_by_role("button", name="Change the password").click()
     expect(phone.get_by_role("main")).to_contain_text("Your password has been changed.")
     phone.get_by_role("link", name="Log in", exact=True).last.click()
     phone.get_by_label("Name").fill("Anna")

@@ -34,7 +34,8 @@ class Receiver:
             status = self.answer(self.posts)
             self.posts += 1
             if 200 <= status < 300:
-                self.taken.append(orjson.loads(body))
+                if "content-encoding" not in headers:
+                    self.taken.append(orjson.loads(body))
                 self.headers.append(headers)
                 self.bodies.append(body)
         return status

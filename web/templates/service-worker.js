@@ -9,6 +9,8 @@ const BROUGHT = {{ brought|tojson }}; // By apps: one that cannot be had keeps n
 const PAGES = {{ pages|tojson }};
 const CITY = '/api/v1/city';
 const SNOOZE_MINUTES = 15;
+const ICON = {{ icon|tojson }};
+const ACTIONS = {{ actions|tojson }};
 
 self.addEventListener('install', (event) => {
   event.waitUntil(caches.open(SHELL).then((cache) => Promise.all([
@@ -87,6 +89,26 @@ self.addEventListener('fetch', (event) => {
     event.respondWith(freshOrKept(event, DATA, event.request));
   }
 });
+
+self.addEventListener('push', (event) => event.waitUntil(pushed(event.data)));
+
+/** Show an alert that came from the push service; a page that is seen has shown it itself. */
+async function pushed(data) {
+  const pages = await self.clients.matchAll({ type: 'window' });
+  if (!data || pages.some(({ visibilityState }) => visibilityState === 'visible')) return;
+  const { id, title, text, lang } = data.json();
+  await self.registration.showNotification(title, { body: text, tag: id, lang, icon: ICON, actions: ACTIONS, data: {} });
+}
+
+self.addEventListener('pushsubscriptionchange', (event) => event.waitUntil(renewed(event.newSubscription)));
+
+/** Tell the server where this browser is found from now on. */
+async function renewed(subscription) {
+  if (!subscription) return;
+  const { csrf } = await (await fetch('/api/v1/me')).json();
+  const headers = { 'Content-Type': 'application/json', ...(csrf ? { 'X-CSRF-Token': csrf } : {}) };
+  await fetch('/api/v1/me/push', { method: 'POST', headers, body: JSON.stringify(subscription) });
+}
 
 self.addEventListener('notificationclick', (event) => {
   event.waitUntil(answer(event.notification, event.action));

@@ -11,7 +11,7 @@ const SYSTEMS = ['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS X', 'Linux'];
 const SHOWN_AS = { Edg: 'Edge', OPR: 'Opera', 'Mac OS X': 'macOS' };
 
 /** “Firefox, Android” of what a browser says it is. */
-function agentName(agent) {
+export function agentName(agent) {
   const found = [BROWSERS, SYSTEMS].map((names) => names.find((name) => agent.includes(name))).filter(Boolean);
   return found.map((name) => SHOWN_AS[name] ?? name).join(', ') || agent || t('login.unknown');
 }

@@ -11,6 +11,15 @@ const TELLING = 'citywise-telling'; // Held by the page that shows a notificatio
 const TOLD = 'citywise-told';
 const REMEMBERED = 50;
 
+/** How this browser gets alerts with no page open, or null. */
+export async function pushedHere() {
+  const registration = await navigator.serviceWorker?.getRegistration();
+  return (await registration?.pushManager?.getSubscription()) ?? null;
+}
+
+// Who comes after in this browser is not told what is another's.
+user.whenLeaving(async () => (await pushedHere())?.unsubscribe());
+
 class BrowserNotifications {
   #look = null;
   #isRefused = false;

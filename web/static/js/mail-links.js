@@ -10,6 +10,8 @@ const LONGEST = 254;
 const secret = location.hash.slice(1);
 // Nobody who looks at this screen, or at where the browser has been, shall use it.
 if (secret) history.replaceState(history.state, '', location.pathname);
+// A link that is opened where its page is open already changes nothing but what stands behind the #.
+addEventListener('hashchange', () => location.hash && location.reload());
 
 customElements.define('verify-address', class extends HTMLElement {
   connectedCallback() {

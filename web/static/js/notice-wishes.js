@@ -6,6 +6,7 @@ import { devicesBroker } from './devices-broker.js';
 import { h, setText } from './elements.js';
 import { fieldsForm } from './fields-form.js';
 import { labelledField } from './labelled-field.js';
+import './push-devices.js';
 import { quietHoursField } from './quiet-hours.js';
 import { t } from './strings.js';
 import { duration } from './times.js';
@@ -90,7 +91,7 @@ customElements.define('notice-wishes', class extends HTMLElement {
     };
     show();
     addEventListener('notifications-refused', show);
-    return h('div', { class: 'channel' }, this.#channel('browser'), state, allow);
+    return h('div', { class: 'channel' }, this.#channel('browser'), state, allow, h('h4', {}, t('push.title')), h('p', { class: 'quiet' }, t('push.explain')), h('push-devices'));
   }
 
   #mqtt() {
