@@ -102,7 +102,8 @@ def _rounds(seed: int, minutes: float, most: int | None, hours: float) -> Iterat
         number += 1
 
 
-def _said(told: Round | Restarts) -> None:
+def said(told: Round | Restarts) -> None:
+    """Print what it came to, and of what is wrong how to do it again."""
     print(json.dumps(asdict(told)), flush=True)
     if not told.is_right:
         lines = [told.error] if told.error else told.found.differences
@@ -134,12 +135,12 @@ def main() -> int:
     if given.restarts:
         with tempfile.TemporaryDirectory(prefix="restarts-") as folder:
             restarts = Restarting(Path(folder), given.seed, given.restarts, given.minutes).run()
-        _said(restarts)
+        said(restarts)
         return 0 if restarts.is_right else 1
     rounds = []
     for one in _rounds(given.seed, given.minutes, given.rounds, given.hours):
         rounds.append(one)
-        _said(one)
+        said(one)
     summary = _summary(rounds)
     print(json.dumps(summary))
     return 1 if summary["wrong"] else 0

@@ -14,7 +14,6 @@ import shutil
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -43,7 +42,7 @@ class Restarts:
 
     seed: int
     number: int
-    done: Counter[str] = field(default_factory=Counter)
+    done: dict[str, int] = field(default_factory=dict)
     restart_s: list[float] = field(default_factory=list)
     """From the end of a system until the next one is ready."""
     found: Found = field(default_factory=Found)
@@ -145,7 +144,7 @@ class Restarting:
         system.stop()
         if way == "restored":
             self._bring_back(system)
-        self.told.done[way] += 1
+        self.told.done[way] = self.told.done.get(way, 0) + 1
 
     def _bring_back(self, system: System) -> None:
         """Part of the log cannot be read any more: nothing starts on it, but on the copy."""
@@ -163,7 +162,7 @@ class Restarting:
             system.stop()
             raise AssertionError("it starts on a log that is damaged")
         shutil.rmtree(self._state)
-        self._state = self._folder / f"state-{self.told.done['restored'] + 1}"
+        self._state = self._folder / f"state-{self.told.done.get('restored', 0) + 1}"
         restore(self._folder / "backup", self._state)
         (self._folder / "backup").unlink()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,9 +15,9 @@ from citywise.backend.pipeline.played import Played
 from citywise.backend.pipeline.recorded import entries
 from citywise.backend.times import to_ms
 from tests.torture import timed
-from tests.torture.__main__ import tormented
+from tests.torture.__main__ import said, tormented
 from tests.torture.city import LEAD_IN, Found
-from tests.torture.restarts import WAYS, Restarting
+from tests.torture.restarts import WAYS, Restarting, Restarts
 
 
 def told(folder: Path, source: Simulation) -> list[timed.Told]:
@@ -56,6 +57,18 @@ def test_the_oracle_sees_what_is_lost_doubled_and_early() -> None:
     assert not found.is_right
 
 
+def test_what_is_wrong_is_told_with_the_line_that_does_it_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    restarts = Restarts(7, 20, {"killed": 2}, [1.5])
+    restarts.found.lost, restarts.found.differences = 1, ["lost: r1"]
+    said(restarts)
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["done"] == {"killed": 2}
+    line = "again: python -m tests.torture --seed 7 --restarts 20\n  lost: r1\n"
+    assert printed.err == line
+
+
 @pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.timeout(7200)
@@ -63,7 +76,7 @@ def test_20_restarts_of_the_whole_system_miss_double_and_hasten_nothing(tmp_path
     """Killed, stopped, upgraded, and restored after its log was damaged."""
     restarts = Restarting(tmp_path, 1, 20).run()
     assert restarts.is_right, [restarts.replay, restarts.error, *restarts.found.differences]
-    assert restarts.done.total() == 20
+    assert sum(restarts.done.values()) == 20
     assert {*restarts.done} == {*WAYS}
     print(restarts)
 
