@@ -27,6 +27,13 @@ STAGES = {
     "tell browsers": "web",
 }
 
+MEASURES = {
+    "citywise_ready",  # of the database
+    "citywise_ingest_observations",  # of each process
+    "citywise_evaluation_seconds",
+    "citywise_http_requests",
+}
+
 
 class Page(threading.Thread):
     """A page that listens, and notes the traces of what it is told."""
@@ -64,6 +71,7 @@ def test_a_trace_goes_from_the_broker_through_spark_to_the_page(
     with collecting() as collector:
         monkeypatch.setenv(telemetry.ENDPOINTS[0], collector.url)
         monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "500")
+        monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "2000")
         with street.system(tmp_path, play) as system:
             page = Page(system.url)
 
@@ -73,6 +81,7 @@ def test_a_trace_goes_from_the_broker_through_spark_to_the_page(
 
             street.wait_until(system, lambda: bool(whole()))
             (trace, *_) = whole()
+            street.wait_until(system, lambda: collector.points.keys() >= MEASURES)
     spans = collector.of(trace)
     assert {name: span.role for name, span in spans.items()} == STAGES
     assert spans["answer"].parent in {s.id for s in collector.spans if s.name == "receive"}
