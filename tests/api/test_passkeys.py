@@ -382,6 +382,19 @@ def test_a_disabled_account_has_no_way_in(
     assert problem(refused) == (401, "wrong-passkey")
 
 
+def test_who_lost_everything_logs_in_with_the_password_after_an_operator_turned_it_off(
+    app: Flask, anna: Browser, device: Device, engine: Engine
+) -> None:
+    """What `citywise user two-factor NAME --off` does."""
+    added(anna, device)
+    with engine.begin() as connection:
+        assert two_factor.end_all(connection, anna.user)
+        assert not two_factor.end_all(connection, anna.user)
+    other = Browser.of(app)
+    assert other.log_in("Anna").status_code == 200
+    assert other.get(MINE).json["passkeys"] == []
+
+
 def test_nobody_has_more_than_some(
     anna: Browser, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
