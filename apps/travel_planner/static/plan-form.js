@@ -120,7 +120,8 @@ customElements.define('plan-form', class extends HTMLElement {
     this.#fill(request);
     this.#fold(false);
     this.#ask('plan-turned', kind);
-    return undefined;
+    // Where one wants to go is all it takes to find a garage.
+    return kind === PARKING && to ? this.submit() : undefined;
   }
 
   /** What is asked for now, as Back or Forward has it. */

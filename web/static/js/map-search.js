@@ -34,8 +34,10 @@ customElements.define('map-search', class extends HTMLElement {
     return lat === undefined ? null : { lat, lon };
   }
 
-  #go(plan, { lat, lon, name }) {
-    location.assign(plan + query({ to: `${lat.toFixed(6)},${lon.toFixed(6)}`, to_name: name }));
+  // Who has let the city know where they are goes from there, and is not asked again.
+  async #go(plan, { lat, lon, name }) {
+    const known = await navigator.permissions?.query({ name: 'geolocation' }).catch(() => null);
+    location.assign(plan + query({ from: known?.state === 'granted' ? 'me' : null, to: `${lat.toFixed(6)},${lon.toFixed(6)}`, to_name: name }));
   }
 
   async #locate() {
