@@ -398,8 +398,9 @@ def test_a_trip_is_repeated_told_of_once_left_out_and_removed_by_keyboard(
     for hours in (30, 31, 31, 32):  # Wednesday evening
         repeater.step(replace(conditions, now_ms=conditions.now_ms + hours * 3_600_000))
     assert repeater.told == 1
-    user = page.evaluate("fetch('/api/v1/notices?open=true').then((a) => a.json())")
-    (told,) = [one for one in user["notices"] if one["notice"] == "repeat_ahead"]
+    user = page.evaluate("fetch('/api/v1/notices').then((answer) => answer.json())")
+    mine = card.get_attribute("data-repeat")
+    (told,) = [one for one in user["notices"] if one["about"]["id"] == mine]
     assert "Your next trip" in told["title"]
 
     press(page, "Skip next day…")
