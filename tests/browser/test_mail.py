@@ -92,3 +92,5 @@ def _journey(open_page: Open, site: Site, reader: Reader, axe: str) -> None:
     expect(phone.locator("h1")).to_have_text("Your account")
     page.reload()
     expect(page.get_by_role("main")).to_contain_text("Log in")
+    for each in (page, phone):  # Before the server ends, which they would note.
+        each.context.close()
