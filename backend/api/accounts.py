@@ -207,7 +207,7 @@ def list_accounts() -> Response:
     begin = 0 if cursor is None else ids.index(cursor) + 1
     page = there[begin : begin + limit]
     following = page[-1].id if begin + limit < len(there) else None
-    return as_json({"accounts": list(map(_shown, page)), "next": following})
+    return as_json({"accounts": list(map(_account_json, page)), "next": following})
 
 
 @blueprint.patch("/accounts/<account_id>")
@@ -217,13 +217,13 @@ def change_account(account_id: str) -> Response:
     parameters.only()
     body = instance_bodies.read(ChangedAccount)
     with as_problems(), state().engine.begin() as connection:
-        found, actor = _known(connection, account_id), identity.own_id()
+        found, actor = _required_account(connection, account_id), identity.own_id()
         after = administration.change(
             connection, actor, found.id, roles=body.roles, disabled=body.disabled
         )
     state().end_streams(user=account_id)  # They come back with the rights of now.
     state().tell_broker()
-    return as_json(_shown(after))
+    return as_json(_account_json(after))
 
 
 @blueprint.post("/invitations")
@@ -250,14 +250,14 @@ def _withdraw(connection: Connection, action: audit.Action) -> None:
         raise audit.NotUndoableError("id", "the invitation has been used or is over")
 
 
-def _known(connection: Connection, account_id: str) -> Account:
+def _required_account(connection: Connection, account_id: str) -> Account:
     found = accounts.find(connection, account_id)
     if found is None:
         raise not_found(f"account {account_id!r}")
     return found
 
 
-def _shown(account: Account) -> dict[str, Any]:
+def _account_json(account: Account) -> dict[str, Any]:
     return {
         "id": account.id,
         "name": account.name,

@@ -29,7 +29,7 @@ def list_actions() -> Response:
         found = audit.listed(connection, limit + 1, before)
         called = {account.id: account.name for account in accounts.listed(connection)}
     more, found = len(found) > limit, found[:limit]
-    actions = [_shown(action, called) for action in found]
+    actions = [_action_json(action, called) for action in found]
     return as_json({"actions": actions, "next": actions[-1]["id"] if more else None})
 
 
@@ -49,10 +49,10 @@ def undo_action(action_id: int) -> Response:
         undone = audit.undo(connection, action_id, actor)
     state().end_streams(user=undone.target)
     state().tell_broker()
-    return as_json(_shown(undone, {actor: identity.person().name}))
+    return as_json(_action_json(undone, {actor: identity.person().name}))
 
 
-def _shown(action: audit.Action, called: dict[str, Any]) -> dict[str, Any]:
+def _action_json(action: audit.Action, called: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": action.id,
         "at": iso(action.at_ms),

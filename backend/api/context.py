@@ -55,7 +55,7 @@ def show_context(user: str) -> Response:
 @limits.counted("context")
 def put_context(user: str) -> Response:
     """Tell all that is known of a user: what is absent is forgotten."""
-    user, told = _told(user)
+    user, told = _sent_entries(user)
     absent = [
         entry for entry in context_entries(user, NOTHING) if entry.subject not in _subjects(told)
     ]
@@ -67,7 +67,7 @@ def put_context(user: str) -> Response:
 @limits.counted("context")
 def patch_context(user: str) -> Response:
     """Tell what is new about a user: what is absent stays, null is forgotten."""
-    return _accept(*_told(user))
+    return _accept(*_sent_entries(user))
 
 
 @blueprint.delete("/users/<user>/context")
@@ -80,7 +80,7 @@ def delete_context(user: str) -> Response:
     return _accept(user, context_entries(user, NOTHING))
 
 
-def _told(text: str) -> tuple[str, list[Entry]]:
+def _sent_entries(text: str) -> tuple[str, list[Entry]]:
     """Of whom something is told, and what."""
     parameters.only()
     user = identity.whose(text)

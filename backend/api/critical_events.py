@@ -39,11 +39,11 @@ def show_critical_events() -> Response:
         found = city.critical(template, question.values(), question.context())
     except BadValuesError as error:
         raise problems.invalid(list(faults(error))) from None
-    shown = [_shown(each, city.objects[each.id]) for each in found]
+    shown = [_critical_json(each, city.objects[each.id]) for each in found]
     return as_json({"now": iso(city.now_ms), "events": shown})
 
 
-def _shown(found: CriticalEvent, event: Mapping[str, Any]) -> dict[str, Any]:
+def _critical_json(found: CriticalEvent, event: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "event": event,
         "criticality": found.criticality,

@@ -44,7 +44,7 @@ def list_duties() -> Response:
         people = _names(connection, AccountRow, {duty.user for duty in found})
     offered = [{"role": role, "kind": kind} for role, kind in roles]
     shown = [
-        {**_shown(duty), "person": people.get(duty.user), "place_name": places.get(duty.place)}
+        {**_duty_json(duty), "person": people.get(duty.user), "place_name": places.get(duty.place)}
         for duty in found
     ]
     return as_json({"duties": shown, "roles": offered})
@@ -63,8 +63,8 @@ def give_duty() -> Response:
             raise invalid([fault("user", str(error))]) from None
         duty = Duty(body.role, body.place or "", user)
         duties.give(connection, duty)
-        audit.record(connection, identity.own_id(), "duty.given", user, None, _shown(duty))
-    return as_json(_shown(duty))
+        audit.record(connection, identity.own_id(), "duty.given", user, None, _duty_json(duty))
+    return as_json(_duty_json(duty))
 
 
 @blueprint.delete("/operator/duties")
@@ -72,11 +72,11 @@ def give_duty() -> Response:
 def end_duty() -> Response:
     """End a duty."""
     parameters.only("role", "place", "user")
-    duty = Duty(_asked("role"), _asked("place"), _asked("user"))
+    duty = Duty(_argument("role"), _argument("place"), _argument("user"))
     with state().engine.begin() as connection:
         if not duties.end(connection, duty):
             raise not_found("such a duty")
-        audit.record(connection, identity.own_id(), "duty.ended", duty.user, _shown(duty), None)
+        audit.record(connection, identity.own_id(), "duty.ended", duty.user, _duty_json(duty), None)
     return Response(status=204)
 
 
@@ -87,7 +87,7 @@ def my_duties() -> Response:
     parameters.only()
     with state().engine.connect() as connection:
         found = duties.of_all(connection, identity.own_id())
-    return as_json({"duties": [_shown(duty) for duty in found]})
+    return as_json({"duties": [_duty_json(duty) for duty in found]})
 
 
 @blueprint.delete("/me/duties")
@@ -95,7 +95,7 @@ def my_duties() -> Response:
 def leave_duty() -> Response:
     """Leave a duty: its instances go, and their notices are closed."""
     parameters.only("role", "place")
-    duty = Duty(_asked("role"), _asked("place"), identity.own_id())
+    duty = Duty(_argument("role"), _argument("place"), identity.own_id())
     with state().engine.begin() as connection:
         if not duties.end(connection, duty):
             raise not_found("such a duty of yours")
@@ -113,9 +113,9 @@ def _names(
     return found
 
 
-def _asked(name: str) -> str:
+def _argument(name: str) -> str:
     return request.args.get(name, "")[:64]
 
 
-def _shown(duty: Duty) -> dict[str, str | None]:
+def _duty_json(duty: Duty) -> dict[str, str | None]:
     return {"role": duty.role, "place": duty.place or None, "user": duty.user}

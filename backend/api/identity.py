@@ -31,7 +31,7 @@ def principal() -> Principal:
     hear of it. A login that is over is nobody's, and its cookie is removed.
     """
     if "principal" not in g:
-        g.principal = _found()
+        g.principal = _identified()
     found = g.principal
     assert isinstance(found, Principal)
     return found
@@ -125,7 +125,7 @@ def log_in() -> ProblemError:
 # --- Finding out --------------------------------------------------------------------------------
 
 
-def _found() -> Principal:
+def _identified() -> Principal:
     if (bearer := forgery.bearer()) is not None:
         return _device(bearer)
     if (secret := request.cookies.get(cookie_name())) is not None:

@@ -104,7 +104,7 @@ def create_instance() -> Response:
         try:
             connection.execute(insert(InstanceRow), row)
         except IntegrityError:
-            raise _taken(row["id"]) from None
+            raise _exists_already(row["id"]) from None
         return _saved(connection, row, 201)
 
 
@@ -126,7 +126,7 @@ def put_instance(instance_id: str) -> Response:
     parameters.checked_identifier("id", instance_id)
     body = instance_bodies.read(ChangedInstance)
     with state().engine.begin() as connection:
-        before = _found(connection, instance_id)
+        before = _stored_instance(connection, instance_id)
         if not _is_open(instance_id, before):
             raise _none_of_yours(instance_id)
         if before is None:
@@ -159,7 +159,7 @@ def standing(row: Row) -> dict[str, Any]:
     return {name: row[name] for name in _STANDING}
 
 
-def _found(connection: Connection, instance_id: str) -> Row | None:
+def _stored_instance(connection: Connection, instance_id: str) -> Row | None:
     query = select(InstanceRow.__table__).where(InstanceRow.id == instance_id)
     row = connection.execute(query).mappings().one_or_none()
     return None if row is None else dict(row)
@@ -167,7 +167,7 @@ def _found(connection: Connection, instance_id: str) -> Row | None:
 
 def known_instance(connection: Connection, instance_id: str) -> Row:
     """The row of an instance; a problem where there is none, or only somebody else's."""
-    row = _found(connection, instance_id)
+    row = _stored_instance(connection, instance_id)
     identity.refuse_other(None if row is None else row["user"], f"instance {instance_id!r}")
     assert row is not None
     return row
@@ -250,7 +250,7 @@ def _free_id(connection: Connection, body: NewInstance, user: str) -> str:
     wished = f"{user}.{body.template}"
     if len(wished) > _LONGEST_ID - 9:
         return f"i-{uuid.uuid4().hex}"
-    taken = _found(connection, wished) is not None
+    taken = _stored_instance(connection, wished) is not None
     return f"{wished}-{uuid.uuid4().hex[:8]}" if taken else wished
 
 
@@ -265,7 +265,7 @@ def _refuse_too_many(connection: Connection, user: str) -> None:
         )
 
 
-def _taken(instance_id: str) -> ProblemError:
+def _exists_already(instance_id: str) -> ProblemError:
     return ProblemError(
         409,
         "instance-exists",

@@ -43,8 +43,8 @@ def as_list() -> dict[str, Any]:
     """All kinds, each with where it is from."""
     with state().engine.connect() as connection:
         kinds, origins = state().known_kinds.read(connection), installed.origins(connection)
-    shown = [_shown(kind, origins) for kind in kinds.values()]
-    places = [_shown(kind, origins) for kind in kinds.places.values()]
+    shown = [_kind_json(kind, origins) for kind in kinds.values()]
+    places = [_kind_json(kind, origins) for kind in kinds.places.values()]
     return {"kinds": shown, "places": places}
 
 
@@ -63,7 +63,7 @@ def check_kind() -> Response:
     """What is to be said of the text of a kind's file; nothing is kept."""
     parameters.only()
     kind, findings = _read(instance_bodies.read(_Text).toml, state().kinds())
-    shown = None if kind is None else _shown(kind, {})
+    shown = None if kind is None else _kind_json(kind, {})
     return as_json({"findings": [_finding(found) for found in findings], "kind": shown})
 
 
@@ -76,7 +76,7 @@ def put_kind() -> Response:
     if kind is None:
         raise invalid([fault("toml", _line(found), found.code) for found in findings])
     with state().engine.begin() as connection:
-        before = _made(connection, kind)
+        before = _replaced_kind(connection, kind)
         if before is not None and before != kind:
             _refuse_other_types(before, kind)
             kind = kind.model_copy(update={"version": max(kind.version, before.version + 1)})
@@ -86,7 +86,7 @@ def put_kind() -> Response:
             connection, identity.own_id(), action, name_of(kind), _body(before), _body(kind)
         )
         origins = installed.origins(connection)
-    return as_json(_shown(kind, origins), status=201 if before is None else 200)
+    return as_json(_kind_json(kind, origins), status=201 if before is None else 200)
 
 
 @blueprint.delete("/operator/kinds/<form>/<name>")
@@ -118,7 +118,7 @@ def _read(text: str, kinds: Kinds) -> tuple[Kind | PlaceKind | None, list[Findin
     return kind, findings
 
 
-def _made(connection: Connection, kind: Kind | PlaceKind) -> Kind | PlaceKind | None:
+def _replaced_kind(connection: Connection, kind: Kind | PlaceKind) -> Kind | PlaceKind | None:
     """The kind of that name that an operator made; a problem where a file has one."""
     kinds, name = installed.read(connection), name_of(kind)
     known = kinds.get(name) if isinstance(kind, Kind) else kinds.places.get(name)
@@ -142,7 +142,7 @@ def _of_file(name: str) -> ProblemError:
     return ProblemError(409, "kind-of-file", "Kind of a file", detail)
 
 
-def _shown(kind: Kind | PlaceKind, origins: dict[str, str]) -> dict[str, Any]:
+def _kind_json(kind: Kind | PlaceKind, origins: dict[str, str]) -> dict[str, Any]:
     form = "kind" if isinstance(kind, Kind) else "place"
     body = kind_object(kind) if isinstance(kind, Kind) else kind.model_dump(mode="json")
     return {**body, "origin": origins.get(f"{form}/{name_of(kind)}", "files")}

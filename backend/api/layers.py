@@ -73,7 +73,9 @@ def list_layers() -> Response:
     parameters.only()
     with state().engine.connect() as connection:
         layers, known = _layers(connection), taking.known(connection)
-    return as_json({"layers": [_shown(kind, known.get(name)) for name, kind in layers.items()]})
+    return as_json(
+        {"layers": [_layer_json(kind, known.get(name)) for name, kind in layers.items()]}
+    )
 
 
 @blueprint.get("/layers/<name>.geojson")
@@ -105,7 +107,7 @@ def list_sources_of_layers() -> Response:
         layers, known = _layers(connection), taking.known(connection)
         origins = installed.origins(connection)
     found = [
-        _shown(kind, known.get(name)) | _state(kind, known.get(name), origins)
+        _layer_json(kind, known.get(name)) | _state(kind, known.get(name), origins)
         for name, kind in layers.items()
     ]
     return as_json({"layers": found})
@@ -184,7 +186,7 @@ def switch_layer(name: str) -> Response:
         action = "layer.shown" if shown else "layer.hidden"
         audit.record(connection, identity.own_id(), action, name, None, None)
         row, origins = taking.known(connection).get(name), installed.origins(connection)
-    return as_json(_shown(kind, row) | _state(kind, row, origins))
+    return as_json(_layer_json(kind, row) | _state(kind, row, origins))
 
 
 @blueprint.delete("/operator/layers/<name>")
@@ -270,7 +272,7 @@ def _kind(connection: Connection, name: str) -> PlaceKind:
     return found
 
 
-def _shown(kind: PlaceKind, row: Mapping[str, Any] | None) -> dict[str, Any]:
+def _layer_json(kind: PlaceKind, row: Mapping[str, Any] | None) -> dict[str, Any]:
     assert kind.layer is not None
     return {
         "name": kind.place,

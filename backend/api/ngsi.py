@@ -103,7 +103,7 @@ def show_entity(entity_id: str) -> Response:
     if found is None:
         detail = f"there is no entity {entity_id!r}, or it has none of the attributes"
         raise ProblemError(404, "not-found", "Not Found", detail)
-    return _answer(_shown(found, form, media), media)
+    return _answer(_entity_json(found, form, media), media)
 
 
 @blueprint.get("/v1/entities")
@@ -119,7 +119,7 @@ def query_entities() -> Response:
     if limit == 0 and not wants_count:
         raise bad_parameter("limit", "0 is for counting only: add count=true")
     total, page = _matching(limit, offset)
-    body: Any = [_shown(entity, form, media) for entity in page]
+    body: Any = [_entity_json(entity, form, media) for entity in page]
     if media == GEO:
         body = {"type": "FeatureCollection", "features": body}
     elif media == LD:
@@ -242,7 +242,7 @@ def _accepted() -> str:
     return found
 
 
-def _shown(entity: Entity, form: Form, media: str) -> Entity:
+def _entity_json(entity: Entity, form: Form, media: str) -> Entity:
     if media == GEO:
         return feature(entity, form, request.args.get("geometryProperty", "location"))
     return form(entity)

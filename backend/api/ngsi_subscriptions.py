@@ -70,7 +70,7 @@ def list_subscriptions() -> Response:
     offset = parameters.integer("offset", 0, 0, 10**6) or 0
     with state().engine.connect() as connection:
         found = subscriptions.of(connection, identity.own_id(), "ngsi-ld")
-    shown = [_shown(one) for one in found[offset : offset + limit]]
+    shown = [_subscription_json(one) for one in found[offset : offset + limit]]
     answer = Response(orjson.dumps(shown), content_type="application/json")
     if parameters.boolean("count"):
         answer.headers["NGSILD-Results-Count"] = str(len(found))
@@ -84,7 +84,7 @@ def show_subscription(subscription_id: str) -> Response:
     parameters.only()
     with state().engine.connect() as connection:
         found = _own(connection, subscription_id)
-    return Response(orjson.dumps(_shown(found)), content_type="application/json")
+    return Response(orjson.dumps(_subscription_json(found)), content_type="application/json")
 
 
 @blueprint.patch("/<subscription_id>")
@@ -149,7 +149,7 @@ def _body(found: Subscription) -> dict[str, Any]:
     return {name: value for name, value in found.extra.items() if name not in _OWN}
 
 
-def _shown(found: Subscription) -> dict[str, Any]:
+def _subscription_json(found: Subscription) -> dict[str, Any]:
     """As it was made, with what became of it."""
     notification = {
         **found.extra["notification"],

@@ -167,7 +167,7 @@ def open_event() -> Response:
     draft = instance_bodies.read(Draft)
     with _as_problems(), state().engine.begin() as connection:
         done = events.open_event(connection, draft, identity.own_id())
-    return _told(done, status=201)
+    return _done_response(done, status=201)
 
 
 @blueprint.patch("/operator/events/<event_id>")
@@ -178,7 +178,7 @@ def change_event(event_id: str) -> Response:
     changes = instance_bodies.read(Changes)
     with _as_problems(), state().engine.begin() as connection:
         done = events.change_event(connection, event_id, changes, identity.own_id())
-    return _told(done)
+    return _done_response(done)
 
 
 @blueprint.post("/operator/events/<event_id>/end")
@@ -188,7 +188,7 @@ def end_event(event_id: str) -> Response:
     parameters.only()
     with _as_problems(), state().engine.begin() as connection:
         done = events.end_event(connection, event_id, identity.own_id())
-    return _told(done)
+    return _done_response(done)
 
 
 @blueprint.post("/dead-letters/<int:letter_id>/replay")
@@ -218,7 +218,7 @@ def replay_letters() -> Response:
     return as_json({"replayed": len(found.letters), "skipped": found.skipped, "left": found.left})
 
 
-def _told(done: events.Done, status: int = 200) -> Response:
+def _done_response(done: events.Done, status: int = 200) -> Response:
     return as_json({**done.event.to_json(), "audit": done.audit}, status=status)
 
 

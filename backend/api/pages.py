@@ -436,7 +436,7 @@ def asset_of_app(app: str, digest: str, path: str) -> Response:
     if files is None:
         raise NotFound(f"there is no app {app!r} here with files for browsers")
     sent = _facade(files.static / path) or send_from_directory(files.static, path)
-    return _kept(sent, digest == files.version)
+    return _cacheable(sent, digest == files.version)
 
 
 @blueprint.get("/assets/<digest>/<path:path>")
@@ -447,7 +447,7 @@ def own_asset(digest: str, path: str) -> Response:
         sent = send_from_directory(bundles.FOLDER, path.removeprefix("built/"))
     else:
         sent = _facade(STATIC / path) or send_from_directory(STATIC, path)
-    return _kept(sent, digest == version())
+    return _cacheable(sent, digest == version())
 
 
 def _facade(module: Path) -> Response | None:
@@ -466,10 +466,10 @@ def asset_of_texts(app: str, digest: str, language: str) -> Response:
         raise NotFound(f"there are no texts of {app!r} in {language!r} here")
     script, address = text_module(language, files)
     answer = Response(script, content_type="text/javascript; charset=utf-8")
-    return _kept(answer, f"/{digest}/" in address)
+    return _cacheable(answer, f"/{digest}/" in address)
 
 
-def _kept(answer: Response, for_good: bool) -> Response:
+def _cacheable(answer: Response, for_good: bool) -> Response:
     if for_good:
         answer.headers["Cache-Control"] = f"public, max-age={YEAR_S}, immutable"
     return answer

@@ -21,7 +21,7 @@ def show_saved_places() -> Response:
     """The places that who asks has saved."""
     parameters.only()
     with state().engine.connect() as connection:
-        return _shown(saved_places.of(connection, state().settings, identity.own_id()))
+        return _places_response(saved_places.of(connection, state().settings, identity.own_id()))
 
 
 @blueprint.put("/me/places")
@@ -36,8 +36,8 @@ def put_saved_places() -> Response:
         raise problems.invalid(faults(error, SavedPlaces.model_fields)) from None
     with state().engine.begin() as connection:
         saved_places.save(connection, state().settings, user, saved)
-    return _shown(saved)
+    return _places_response(saved)
 
 
-def _shown(saved: SavedPlaces) -> Response:
+def _places_response(saved: SavedPlaces) -> Response:
     return as_json(saved.model_dump(mode="json"))

@@ -100,7 +100,7 @@ def try_source() -> Response:
         {
             "sample": messages[0].body[:_MOST_SAMPLE].decode("utf-8", "replace"),
             "counts": counts,
-            "found": [_shown(one) for one in _first(found)],
+            "found": [_sample_json(one) for one in _first(found)],
         }
     )
 
@@ -266,7 +266,7 @@ def _first(found: Iterable[Found]) -> Iterator[Found]:
     yield from others[: _MOST_SHOWN - len(refused)]
 
 
-def _shown(found: Found) -> dict[str, Any]:
+def _sample_json(found: Found) -> dict[str, Any]:
     said = {"said": found.said} if isinstance(found, Refused) else {}
     return {**found.to_json(), **said}
 

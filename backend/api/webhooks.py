@@ -50,7 +50,7 @@ def list_webhooks() -> Response:
     parameters.only()
     with state().engine.connect() as connection:
         found = subscriptions.of(connection, identity.own_id(), "webhook")
-        return as_json({"webhooks": [_shown(connection, one) for one in found]})
+        return as_json({"webhooks": [_webhook_json(connection, one) for one in found]})
 
 
 @blueprint.post("/webhooks")
@@ -71,7 +71,7 @@ def add_webhook() -> Response:
             raise ProblemError(409, "too-many", "Too many", str(error)) from None
         if body.active is False:
             subscriptions.change(connection, made.id, is_active=False)
-        shown = _shown(connection, _own(connection, made.id))
+        shown = _webhook_json(connection, _own(connection, made.id))
     return as_json({**shown, "secret": secret}, status=201)
 
 
@@ -81,7 +81,7 @@ def show_webhook(webhook_id: str) -> Response:
     """One webhook, and how it fares."""
     parameters.only()
     with state().engine.connect() as connection:
-        return as_json(_shown(connection, _own(connection, webhook_id)))
+        return as_json(_webhook_json(connection, _own(connection, webhook_id)))
 
 
 @blueprint.patch("/webhooks/<webhook_id>")
@@ -102,7 +102,7 @@ def change_webhook(webhook_id: str) -> Response:
         _own(connection, webhook_id)
         if values:
             subscriptions.change(connection, webhook_id, **values)
-        return as_json(_shown(connection, _own(connection, webhook_id)))
+        return as_json(_webhook_json(connection, _own(connection, webhook_id)))
 
 
 @blueprint.delete("/webhooks/<webhook_id>")
@@ -153,7 +153,7 @@ def _own(connection: Connection, webhook_id: str) -> Subscription:
     return found
 
 
-def _shown(connection: Connection, found: Subscription) -> dict[str, Any]:
+def _webhook_json(connection: Connection, found: Subscription) -> dict[str, Any]:
     return found.to_json(subscriptions.undelivered_count(connection, found.id))
 
 

@@ -52,7 +52,7 @@ def explain() -> Response:
     def answer(run: TemplateRun) -> dict[str, Any]:
         runs.refuse_unevaluated(run, instance, bounds)
         if not about:
-            return _known(run, instance)
+            return _instance_facts(run, instance)
         found = _reasons(run, instance, kind, about, there)
         return found if found["told"] else {**found, "text": f"{found['text']}{back}"}
 
@@ -128,7 +128,7 @@ def _reasons(
     }
 
 
-def _known(run: TemplateRun, instance: str) -> dict[str, Any]:
+def _instance_facts(run: TemplateRun, instance: str) -> dict[str, Any]:
     if not run.has(instance):
         raise why.NoInstanceError(f"there was no instance `{instance}`")
     facts = sorted(line.removesuffix(".") for line in run.slice(instance).splitlines())

@@ -27,7 +27,7 @@ def show_wishes() -> Response:
     """The wishes of a user; who has said nothing has those that hold nothing back."""
     user = _whose()
     with state().engine.connect() as connection:
-        return _shown(_kept(connection, user))
+        return _wishes_response(_kept_wishes(connection, user))
 
 
 @blueprint.put("/me/wishes")
@@ -47,7 +47,7 @@ def patch_wishes() -> Response:
     user, told = _whose(), parameters.json_object()
     with state().engine.begin() as connection:
         begin(connection)
-        return _keep(connection, user, {**_json(_kept(connection, user)), **told})
+        return _keep(connection, user, {**_json(_kept_wishes(connection, user)), **told})
 
 
 def _whose() -> str:
@@ -61,10 +61,10 @@ def _keep(connection: Connection, user: str, told: dict[str, Any]) -> Response:
     except ValidationError as error:
         raise problems.invalid(faults(error, Wishes.model_fields)) from None
     answers.wish(connection, user, wishes, clocks.read(connection).now_ms)
-    return _shown(wishes)
+    return _wishes_response(wishes)
 
 
-def _kept(connection: Connection, user: str) -> Wishes:
+def _kept_wishes(connection: Connection, user: str) -> Wishes:
     return wishes_of(connection, [user]).get(user, DEFAULT)
 
 
@@ -72,5 +72,5 @@ def _json(wishes: Wishes) -> dict[str, Any]:
     return wishes.model_dump(mode="json", by_alias=True)
 
 
-def _shown(wishes: Wishes) -> Response:
+def _wishes_response(wishes: Wishes) -> Response:
     return as_json(_json(wishes))

@@ -95,14 +95,14 @@ class Apds(Connector):
             if one["occupancyCalculation"].text == "expected":  # a forecast is no observation
                 yield Unknown("forecast", one.at)
                 continue
-            yield from self._taken(one, table, sensor, capacity, at_ms)
+            yield from self._occupancy(one, table, sensor, capacity, at_ms)
         for one in table["demandSpaceType"]:
             try:
                 yield from self._space(one, at_ms)
             except Fault as fault:
                 yield refused(fault)
 
-    def _taken(
+    def _occupancy(
         self, one: Json, table: Json, sensor: str, capacity: Json | None, at_ms: int | None
     ) -> Finds:
         try:

@@ -78,7 +78,7 @@ class Unknown:
 
     def to_json(self) -> Body:
         """As `connect try` prints it."""
-        return {"unknown": self.type, "at": _shown(self.at)}
+        return {"unknown": self.type, "at": _place_of(self.at)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +91,10 @@ class Refused:
 
     def to_json(self) -> Body:
         """As `connect try` prints it."""
-        return {"refused": self.reason, "at": _shown(self.at)}
+        return {"refused": self.reason, "at": _place_of(self.at)}
 
 
-def _shown(at: str) -> str:
+def _place_of(at: str) -> str:
     """Where something stands: of JSON in a line of a file, the line."""
     return at.partition("/")[0] if at.startswith("line ") else at
 

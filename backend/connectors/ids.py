@@ -22,17 +22,17 @@ def identifier(foreign: str, at: str) -> str:
     """An id of a sensor or a place: the same where it fits, else its characters and a digest."""
     if not foreign:
         raise Fault("no-id", at, "there is no id; nothing can be said about a thing without one")
-    return foreign if _OURS.fullmatch(foreign) else _made(foreign)
+    return foreign if _OURS.fullmatch(foreign) else _made_id(foreign)
 
 
 def event_id(foreign: str, at: str) -> str:
     """An id of an event, which may be longer than one of a sensor."""
     if not foreign:
         raise Fault("no-id", at, "the event has no id, so nobody could say when it is over")
-    return foreign if _EVENT.fullmatch(foreign) else _made(foreign)
+    return foreign if _EVENT.fullmatch(foreign) else _made_id(foreign)
 
 
-def _made(foreign: str) -> str:
+def _made_id(foreign: str) -> str:
     made = _OTHER.sub("_", foreign)
     if not _BEGINS.match(made):
         made = f"x{made}"

@@ -189,10 +189,12 @@ def parse(raw: bytes | str, where: str = "mapping") -> Mapping:
         return Mapping.model_validate(told)
     except ValidationError as error:
         faults = error.errors(include_url=False)
-        raise MappingError("\n".join(f"{where}: {_said(fault)}" for fault in faults)) from error
+        raise MappingError(
+            "\n".join(f"{where}: {_described_fault(fault)}" for fault in faults)
+        ) from error
 
 
-def _said(fault: Any) -> str:
+def _described_fault(fault: Any) -> str:
     where = ".".join(str(part) for part in fault["loc"]) or "the file"
     if fault["type"] == "missing":
         return f"`{where}` is missing"

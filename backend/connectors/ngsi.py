@@ -110,7 +110,7 @@ class Ngsi(Connector):
         draft = Draft(self.desk, sensor, observed_ms, entity.at)
         for name, target in roles.items():
             if name in attributes:
-                _put(draft, target, name, attributes[name])
+                _put_attribute(draft, target, name, attributes[name])
         for name, attribute in attributes.items():
             if (
                 name not in roles
@@ -308,7 +308,7 @@ def _moment(told: Json, faults: list[Fault]) -> int | None:
         return None
 
 
-def _put(draft: Draft, target: tuple[str, str], name: str, attribute: Attribute) -> None:
+def _put_attribute(draft: Draft, target: tuple[str, str], name: str, attribute: Attribute) -> None:
     role, usual = target
     if role == "rain" and isinstance(attribute.value.value, bool):  # old models: whether it rains
         draft.keep(name, attribute.value.value)

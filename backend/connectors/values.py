@@ -41,9 +41,9 @@ def number(raw: object, at: str) -> Fraction:
         except InvalidOperation:
             found = None
     if found is None or not found.is_finite():
-        raise Fault("number", at, f"found {_shown(raw)}, expected a number")
+        raise Fault("number", at, f"found {_excerpt(raw)}, expected a number")
     if found and not -_MOST_DIGITS <= found.adjusted() <= _MOST_DIGITS:
-        raise Fault("range", at, f"found {_shown(raw)}, which is beyond all measure")
+        raise Fault("range", at, f"found {_excerpt(raw)}, which is beyond all measure")
     return Fraction(found)
 
 
@@ -61,7 +61,7 @@ def fitted(field: Field, raw: object, unit: str | None, at: str) -> Any:
             name = _text(raw, at)
             if name not in field.values:
                 expected = ", ".join(field.values)
-                raise Fault("value", at, f"found {_shown(raw)}, expected one of {expected}")
+                raise Fault("value", at, f"found {_excerpt(raw)}, expected one of {expected}")
             return name
     found = number(raw, at)
     if unit is not None:
@@ -102,7 +102,7 @@ def _boolean(raw: object, at: str) -> bool:
         return True
     if text in _FALSE:
         return False
-    raise Fault("value", at, f"found {_shown(raw)}, expected true or false")
+    raise Fault("value", at, f"found {_excerpt(raw)}, expected true or false")
 
 
 def _text(raw: object, at: str) -> str:
@@ -110,10 +110,10 @@ def _text(raw: object, at: str) -> str:
         return whole(raw.strip())
     if isinstance(raw, int | Decimal) and not isinstance(raw, bool):
         return str(raw)
-    raise Fault("value", at, f"found {_shown(raw)}, expected a text")
+    raise Fault("value", at, f"found {_excerpt(raw)}, expected a text")
 
 
-def _shown(raw: object) -> str:
+def _excerpt(raw: object) -> str:
     if isinstance(raw, Decimal):
         return str(raw)[:_SHORT]
     return repr(raw)[:_SHORT] if not isinstance(raw, list | dict) else "a list or an object"

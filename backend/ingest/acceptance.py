@@ -102,7 +102,7 @@ class Acceptor:
     def remember(self, entry: Reading | Withdrawal) -> None:
         """A reading of the log: the same one again is a duplicate, another one corrects it."""
         values = entry.values if isinstance(entry, Reading) else None
-        self._said(entry.kind, entry.sensor, entry.observed_ms, values)
+        self._compared(entry.kind, entry.sensor, entry.observed_ms, values)
 
     # -- judgement ------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class Acceptor:
     def _take(self, kind: str, observation: Observation, verdict: Verdict) -> None:
         """An observation that may be taken: news, a correction, or a duplicate."""
         said = None if observation.withdrawn else observation.values
-        before, after = self._said(kind, observation.sensor, observation.observed_ms, said)
+        before, after = self._compared(kind, observation.sensor, observation.observed_ms, said)
         if before == after:
             verdict.duplicates += 1
             return
@@ -309,7 +309,7 @@ class Acceptor:
             return datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC)
         return self.clock.now, self.clock.complete
 
-    def _said(
+    def _compared(
         self, kind: str, sensor: str, observed_ms: int, values: Mapping[str, Value] | None
     ) -> tuple[int | None, int | None]:
         """What was known of a reading before, and is now: a digest, None for nothing."""

@@ -73,14 +73,14 @@ class Block:
     def readings(self) -> Sequence[Reading]:
         """Each by itself."""
         if self._readings is None:
-            self._readings = [self._made(place) for place in range(len(self))]
+            self._readings = [self._reading(place) for place in range(len(self))]
         return self._readings
 
     def reading(self, place: int) -> Reading:
         """One of them, by its place in the columns."""
-        return self._made(place) if self._readings is None else self._readings[place]
+        return self._reading(place) if self._readings is None else self._readings[place]
 
-    def _made(self, place: int) -> Reading:
+    def _reading(self, place: int) -> Reading:
         ms, position = self.observed_ms[place], self.position + place
         values = {field: column[place] for field, column in self._columns.items()}
         return Reading(self.kind, self.sensors[place], ms, ms, values, position)

@@ -30,7 +30,7 @@ def keep(engine: Engine, entries: Iterable[Entry], now_ms: int) -> None:
         return
     with engine.begin() as connection:
         begin(connection)
-        known = _known(connection, latest)
+        known = _stored_events(connection, latest)
         news = [
             found
             for key, body in latest.items()
@@ -40,7 +40,7 @@ def keep(engine: Engine, entries: Iterable[Entry], now_ms: int) -> None:
         tell(connection, news)
 
 
-def _known(connection: Connection, keys: Iterable[str]) -> dict[str, Row]:
+def _stored_events(connection: Connection, keys: Iterable[str]) -> dict[str, Row]:
     rows = connection.execute(select(EventRow.__table__).where(EventRow.id.in_(list(keys))))
     return {row["id"]: dict(row) for row in rows.mappings()}
 

@@ -100,7 +100,7 @@ class Journal:
     def _know(self, record: StandingRecord) -> None:
         """What a record says; what no key opens stands no more."""
         position = records.item_position(record.position)
-        for index, found in self._found(record.rows):
+        for index, found in self._opened_rows(record.rows):
             (subject, key, _body), row = found.entry, found.row
             if found.told is None:
                 self.register.remove(subject, key)
@@ -112,7 +112,7 @@ class Journal:
                 self.register.hear(subject, key, row[4] or record.received_ms)
         self.inlet_ids = [row[3] for row in record.rows if row[3] is not None]
 
-    def _found(self, rows: Sequence[list[Any]]) -> Iterator[tuple[int, _Found]]:
+    def _opened_rows(self, rows: Sequence[list[Any]]) -> Iterator[tuple[int, _Found]]:
         """Rows that are not sealed, or that a key opens, with their numbers."""
         boxes = [Sealed.of(row) for row in rows]
         sealed = [box for box in boxes if box]
@@ -264,7 +264,7 @@ class Journal:
         for record in log.read(self._folder, start, end):
             standing = records.decode_standing(record)
             position = records.item_position(record.position)
-            for index, found in self._found(standing.rows) if standing else ():
+            for index, found in self._opened_rows(standing.rows) if standing else ():
                 if self.register.is_at(*found.entry[:2], position + index):
                     yield found
             if record.end - start >= _MOST_SCANNED:

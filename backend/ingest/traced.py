@@ -35,7 +35,7 @@ class Group:
         self._at = time.time_ns()
         for index, (message, arrived) in enumerate(messages):
             came = round(arrived.timestamp() * 1e9)
-            topic = _said(topic_of(message), prefix)
+            topic = _topic_name(topic_of(message), prefix)
             attributes: Attributes = {
                 "messaging.system": "mqtt",
                 "messaging.destination.name": topic,
@@ -87,7 +87,7 @@ def told_by(message: Any) -> str | None:
     return next((value for name, value in pairs if name == _PROPERTY), None)
 
 
-def _said(topic: str, prefix: str) -> str:
+def _topic_name(topic: str, prefix: str) -> str:
     """The topic as a trace shows it: a person's id is left out, and it is cut at 200 characters."""
     below = topic.removeprefix(f"{prefix}/")
     return f"{prefix}/{_PERSONAL}/…" if below.startswith(f"{_PERSONAL}/") else topic[:200]

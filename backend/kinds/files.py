@@ -147,7 +147,7 @@ def _findings(error: ValidationError, form: type[BaseModel], places: Places) -> 
         if key in told:
             continue
         told.add(key)
-        code, message = _words(fault, key, _known(form, key))
+        code, message = _words(fault, key, _known_keys(form, key))
         yield Finding(places.location(key), "error", code, message)
 
 
@@ -161,7 +161,7 @@ def _key(fault: ErrorDetails) -> tuple[str, ...]:
     return key
 
 
-def _known(form: type[BaseModel], key: tuple[str, ...]) -> list[str]:
+def _known_keys(form: type[BaseModel], key: tuple[str, ...]) -> list[str]:
     """The keys that may stand beside the one at fault."""
     model = _PARTS.get(key[0], form) if len(key) > 1 else form
     return list(model.model_fields)

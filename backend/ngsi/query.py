@@ -112,7 +112,7 @@ class _Reader:
         path = _path(self._next("word"))
         sign = self._next("op")
         if sign is None:
-            return lambda entity: _found(entity, path) is not None
+            return lambda entity: _value_at(entity, path) is not None
         return _test(path, sign, self._target(sign))
 
     def _target(self, sign: str) -> list[Any]:
@@ -156,7 +156,7 @@ def _path(text: str | None) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     return name, tuple(inner), tuple(match[2].split(".")) if match[2] else ()
 
 
-def _found(entity: Entity, path: tuple[str, tuple[str, ...], tuple[str, ...]]) -> Any:
+def _value_at(entity: Entity, path: tuple[str, tuple[str, ...], tuple[str, ...]]) -> Any:
     """The value at a path; None where there is none."""
     name, inner, within = path
     value: Any = entity.get(name)
@@ -173,7 +173,7 @@ def _found(entity: Entity, path: tuple[str, tuple[str, ...], tuple[str, ...]]) -
 
 def _test(path: Any, sign: str, targets: list[Any]) -> Test:
     def holds(entity: Entity) -> bool:
-        value = _found(entity, path)
+        value = _value_at(entity, path)
         if value is None:
             return False
         if sign in ("~=", "!~="):

@@ -32,7 +32,7 @@ def acknowledge(connection: Connection, notice: str, now_ms: int) -> Notice:
     if row["acknowledged_ms"] is not None and row["alerted_criticality"] == known:
         return row
     seen = {**row, "acknowledged_ms": now_ms, "alerted_criticality": known}
-    return _told(connection, "acknowledged", seen, now_ms)
+    return _announced(connection, "acknowledged", seen, now_ms)
 
 
 def unacknowledge(connection: Connection, notice: str, now_ms: int) -> Notice:
@@ -42,7 +42,7 @@ def unacknowledge(connection: Connection, notice: str, now_ms: int) -> Notice:
         return row
     known = None if row["alerted_ms"] is None else row["alerted_criticality"]
     unseen = {**row, "acknowledged_ms": None, "alerted_criticality": known}
-    return _told(connection, "updated", _held(connection, unseen, now_ms), now_ms)
+    return _announced(connection, "updated", _with_attention(connection, unseen, now_ms), now_ms)
 
 
 def snooze(connection: Connection, notice: str, until_ms: int, now_ms: int) -> Notice:
@@ -55,7 +55,7 @@ def snooze(connection: Connection, notice: str, until_ms: int, now_ms: int) -> N
     if row["snoozed_until_ms"] == until_ms:
         return row
     later = {**row, "snoozed_until_ms": until_ms, "acknowledged_ms": None, "due_ms": None}
-    return _told(connection, "snoozed", _held(connection, later, now_ms), now_ms)
+    return _announced(connection, "snoozed", _with_attention(connection, later, now_ms), now_ms)
 
 
 def wake(connection: Connection, notice: str, now_ms: int) -> Notice:
@@ -64,7 +64,7 @@ def wake(connection: Connection, notice: str, now_ms: int) -> Notice:
     if row["snoozed_until_ms"] is None:
         return row
     awake = {**row, "snoozed_until_ms": None, "due_ms": None, "held_because": None}
-    return _told(connection, "updated", _held(connection, awake, now_ms), now_ms)
+    return _announced(connection, "updated", _with_attention(connection, awake, now_ms), now_ms)
 
 
 def wish(connection: Connection, user: str, wishes: Wishes, now_ms: int) -> None:
@@ -95,7 +95,7 @@ def _reconsidered(listeners: Listeners, row: Notice, now_ms: int) -> Notice:
     return {**row, "held_because": attention.held_because, "due_ms": due}
 
 
-def _held(connection: Connection, row: Notice, now_ms: int) -> Notice:
+def _with_attention(connection: Connection, row: Notice, now_ms: int) -> Notice:
     """A notice as its user's wishes hold it; what nothing holds is due at once."""
     if row["closed_ms"] is not None:
         return row
@@ -105,7 +105,7 @@ def _held(connection: Connection, row: Notice, now_ms: int) -> Notice:
     return {**row, "held_because": attention.held_because, "due_ms": due}
 
 
-def _told(connection: Connection, change: str, row: Notice, now_ms: int) -> Notice:
+def _announced(connection: Connection, change: str, row: Notice, now_ms: int) -> Notice:
     """Keep it, and tell the user's other pages and devices; nobody is alerted."""
     kept.save(connection, [row])
     announce(connection, [News(change, row, alert=False, t_ms=now_ms)])

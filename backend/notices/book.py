@@ -258,7 +258,7 @@ def _after(
 
 def _changed(notice: Notice, row: NoticeChange, because: Sequence[Any]) -> Notice | None:
     """A notice after a change; `because` are the readings that corrected its event at last."""
-    changed = {**notice, **_told(row.t_ms, row.body)}
+    changed = {**notice, **_told_fields(row.t_ms, row.body)}
     if row.body["change"] == "refreshed":
         changed |= {name: notice[name] for name in ("amended", "late_ms")}
     elif changed["amended"] is not None:
@@ -283,14 +283,14 @@ def _new(t_ms: int, change: Mapping[str, Any], names: Names) -> Notice:
         "about_lat": name.lat,
         "about_lon": name.lon,
         "opened_ms": t_ms,
-        **_told(t_ms, body),
+        **_told_fields(t_ms, body),
         "amended": None,  # There was nothing before.
         **UNATTENDED,
         "advice": None,
     }
 
 
-def _told(t_ms: int, body: Mapping[str, Any]) -> Notice:
+def _told_fields(t_ms: int, body: Mapping[str, Any]) -> Notice:
     """What every change says anew."""
     closed = body["change"] == "closed"
     because = body.get("closed_because")

@@ -48,7 +48,7 @@ class Listeners:
         self._wishes = wishes_of(connection, users)
         cooling = {user: wishes for user, wishes in self._wishes.items() if wishes.cool_down_s}
         self._last = _last_alerts(connection, cooling, from_ms)
-        self._told = _told(connection, users, events)
+        self._told = _open_by_user(connection, users, events)
 
     def wishes(self, user: str) -> Wishes:
         """What a user wishes."""
@@ -120,7 +120,7 @@ def _open_about(
             yield from map(dict, rows.all())
 
 
-def _told(
+def _open_by_user(
     connection: Connection, users: set[str], events: Collection[str]
 ) -> dict[_Event, dict[str, int]]:
     """The criticality that open notices told their users of events, by the notices' ids."""

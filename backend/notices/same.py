@@ -46,7 +46,7 @@ def settle(connection: Connection, news: Sequence[News]) -> None:
 def _settled(one: News, others: Sequence[Notice]) -> Iterator[Notice]:
     """What changes of the open notices about an event after one of them alerted or closed."""
     if one.alert and one.notice["closed_ms"] is None:
-        yield from (held(other) for other in others if _shown(other, one.notice))
+        yield from (held(other) for other in others if _is_shown_beside(other, one.notice))
         return
     copies = [other for other in others if other["held_because"] == SAME_EVENT]
     if copies and len(copies) == len(others):
@@ -59,7 +59,7 @@ def front(connection: Connection, notice: Notice, now_ms: int) -> Notice:
     if notice["held_because"] != SAME_EVENT:
         return notice
     others = open_about(connection, {notice["user"]}, {notice["about"]})
-    shown = [other for other in others if _shown(other, notice)]
+    shown = [other for other in others if _is_shown_beside(other, notice)]
     after = [held(other) for other in shown]
     kept.save(connection, after)
     announce(connection, [News("updated", other, alert=False, t_ms=now_ms) for other in after])
@@ -84,6 +84,6 @@ def stands(notice: Notice, instead_of: Notice) -> Notice:
     }
 
 
-def _shown(other: Notice, notice: Notice) -> bool:
+def _is_shown_beside(other: Notice, notice: Notice) -> bool:
     because = other["held_because"]
     return bool(other["id"] != notice["id"]) and because not in (*FOR_GOOD, SAME_EVENT)

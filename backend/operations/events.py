@@ -54,7 +54,7 @@ def open_event(connection: Connection, draft: Draft, actor: str) -> Done:
     byhand.plan(connection, event)
     if event.start_ms <= now_ms:
         event = byhand.begin(connection, event, now_ms)
-    return _done(connection, actor, OPENED, None, event)
+    return _recorded(connection, actor, OPENED, None, event)
 
 
 def change_event(connection: Connection, identity: str, changes: Changes, actor: str) -> Done:
@@ -73,7 +73,7 @@ def change_event(connection: Connection, identity: str, changes: Changes, actor:
     after = byhand.alter(connection, after, now_ms)
     if after.state == "planned" and after.start_ms <= now_ms:
         after = byhand.begin(connection, after, now_ms)
-    return _done(connection, actor, CHANGED, before, after)
+    return _recorded(connection, actor, CHANGED, before, after)
 
 
 def end_event(connection: Connection, identity: str, actor: str) -> Done:
@@ -85,7 +85,7 @@ def end_event(connection: Connection, identity: str, actor: str) -> Done:
     now_ms = clocks.read(connection).now_ms
     before = _live(connection, identity)
     after = byhand.finish(connection, before, now_ms, end_ms=now_ms)
-    return _done(connection, actor, ENDED, before, after)
+    return _recorded(connection, actor, ENDED, before, after)
 
 
 @audit.undoable(OPENED)
@@ -129,7 +129,7 @@ def _acted_on(connection: Connection, action: audit.Action) -> ByHand:
         raise audit.NotUndoableError("id", str(error)) from None
 
 
-def _done(
+def _recorded(
     connection: Connection, actor: str, act: str, before: ByHand | None, after: ByHand
 ) -> Done:
     earlier = before and before.to_json()

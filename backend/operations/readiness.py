@@ -138,9 +138,9 @@ def _last_window(ingest: dict[str, Any], pipeline: dict[str, Any], begun: bool) 
 def judge(heartbeats: Heartbeats, settings: Settings) -> Iterator[Check]:
     """Every check on the heartbeats."""
     yield _alive("ingest", heartbeats.get("ingest"))
-    yield _connected(_said(heartbeats, "ingest"))
+    yield _connected(_detail_of(heartbeats, "ingest"))
     yield _alive("pipeline", heartbeats.get("pipeline"))
-    taken, answered = _said(heartbeats, "ingest"), _said(heartbeats, "pipeline")
+    taken, answered = _detail_of(heartbeats, "ingest"), _detail_of(heartbeats, "pipeline")
     yield _silent("ingest_blocked", taken.get("blocked"), "ingest accepts nothing")
     yield _silent("ingest_error", taken.get("error"), "ingest ended")
     yield _silent("pipeline_error", answered.get("error"), "pipeline failed")
@@ -153,7 +153,7 @@ def judge(heartbeats: Heartbeats, settings: Settings) -> Iterator[Check]:
     yield _last_window(taken, answered, begun=first.ok)
 
 
-def _said(heartbeats: Heartbeats, process: str) -> dict[str, Any]:
+def _detail_of(heartbeats: Heartbeats, process: str) -> dict[str, Any]:
     """What a process that lives says of itself."""
     heartbeat = heartbeats.get(process)
     return {} if heartbeat is None or heartbeat.ended else heartbeat.detail

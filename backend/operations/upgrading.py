@@ -47,13 +47,13 @@ def foresee(settings: Settings) -> Change:
             revision = schema.revision_of(connection)
         schema.refuse_newer(revision, engine.url.render_as_string(hide_password=True))
         steps = schema.steps(revision)
-        seconds = _tried(settings) if steps and engine.dialect.name == "sqlite" else None
+        seconds = _trial_s(settings) if steps and engine.dialect.name == "sqlite" else None
         return Change(revision, steps, seconds, [] if steps else list(_of_apps(engine, settings)))
     finally:
         engine.dispose()
 
 
-def _tried(settings: Settings) -> float:
+def _trial_s(settings: Settings) -> float:
     base = settings.data_dir / "tmp"
     base.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="upgrade-", dir=base) as name:

@@ -58,12 +58,12 @@ def agree(folder: Path, *, changing: bool = False) -> None:
 
     Raises `NotAgreedError` for files that are links to somewhere else.
     """
-    _write({**_known(), str(folder.resolve()): None if changing else files(folder)})
+    _write({**_agreed_apps(), str(folder.resolve()): None if changing else files(folder)})
 
 
 def revoke(folder: Path) -> bool:
     """Agree no longer; whether anybody had."""
-    known = dict(_known())
+    known = dict(_agreed_apps())
     was_there = str(folder.resolve()) in known
     known.pop(str(folder.resolve()), None)
     _write(known)
@@ -93,7 +93,7 @@ def package(folder: Path) -> str:
     Raises `NotAgreedError` where nobody has agreed to it, or to something else.
     """
     root = folder.resolve()
-    known = _known()
+    known = _agreed_apps()
     command = f"look at it, then run `citywise app trust {root}`"
     if str(root) not in known:
         raise NotAgreedError(
@@ -146,7 +146,7 @@ def _changed(before: Files, now: Files) -> list[str]:
     return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
 
 
-def _known() -> Mapping[str, Files | None]:
+def _agreed_apps() -> Mapping[str, Files | None]:
     try:
         found = orjson.loads(AGREED.read_bytes())
     except FileNotFoundError:

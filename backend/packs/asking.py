@@ -30,9 +30,9 @@ def asks(version: TemplateVersion, values: Values | None = None) -> list[str]:
     conclusion; a route of its own is not the user's.
     """
     if values is None:
-        return list(_found(_Case(version.request_name, version.digest, None, version)))
+        return list(_askable(_Case(version.request_name, version.digest, None, version)))
     chosen = tuple(sorted(_chosen(version, values).items()))
-    found = _found(_Case(version.request_name, version.digest, chosen, version))
+    found = _askable(_Case(version.request_name, version.digest, chosen, version))
     own = version.route(values) is not None
     return [subject for subject in found if subject != "route" or not own]
 
@@ -57,7 +57,7 @@ def _chosen(version: TemplateVersion, values: Values) -> dict[str, tuple[str, ..
 
 
 @lru_cache(maxsize=1000)
-def _found(case: _Case) -> tuple[str, ...]:
+def _askable(case: _Case) -> tuple[str, ...]:
     version = prepared(case.version).template  # Its rules are read already.
     rules: Sequence[Node] = version.reading.rules
     if case.chosen is not None:

@@ -91,16 +91,16 @@ class Instances:
 
     def of_user(self, user: str) -> Iterator[Instance]:
         """A user's instances."""
-        return self._found(self._of_user.get(user, ()))
+        return self._instances(self._of_user.get(user, ()))
 
     def of_traveller(self, traveller: str) -> Iterator[Instance]:
         """The instances that are about a traveller's way."""
-        return self._found(self._of_traveller.get(traveller, ()))
+        return self._instances(self._of_traveller.get(traveller, ()))
 
     @property
     def with_spans(self) -> Iterator[Instance]:
         """The instances that are about times of the day."""
-        return self._found(self._with_spans)
+        return self._instances(self._with_spans)
 
     def owner(self, key: str) -> Owner:
         """Instance and user of a term."""
@@ -111,5 +111,5 @@ class Instances:
         """Forget those that are no more."""
         self._gone.clear()
 
-    def _found(self, keys: Iterable[str]) -> Iterator[Instance]:
+    def _instances(self, keys: Iterable[str]) -> Iterator[Instance]:
         return (self._all[key] for key in sorted(keys))

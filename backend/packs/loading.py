@@ -360,10 +360,10 @@ class Loading:
         if isinstance(parameter, ClassParameter):
             parameter = self._class_parameter(key, parameter, ontology)
         elif isinstance(parameter, SensorParameter):
-            self._known(key, "observes", parameter.observes, self.kinds)
+            self._check_known(key, "observes", parameter.observes, self.kinds)
             parameter = parameter.model_copy(update={"kinds": tuple(self.kinds)})
         elif isinstance(parameter, PlaceParameter):
-            self._known(key, "kind", parameter.kind, self.kinds.places)
+            self._check_known(key, "kind", parameter.kind, self.kinds.places)
         if parameter.default is None:
             return parameter
         try:
@@ -381,13 +381,13 @@ class Loading:
             return None
         values: dict[str, JsonValue] = {}
         for name, value in switch.values.items():
-            self._known((*key, "values"), name, name, parameters)
+            self._check_known((*key, "values"), name, name, parameters)
             if name in parameters:
                 try:
                     values[name] = parameters[name].check(value, f"{'.'.join(key)}.values.{name}")
                 except BadValueError as error:
                     self.error((*key, "values"), "value", str(error))
-        self._known(key, "asks", switch.asks, parameters)
+        self._check_known(key, "asks", switch.asks, parameters)
         given = {*values, switch.asks}
         for name, parameter in parameters.items():
             if parameter.is_needed and name not in given:
@@ -395,7 +395,7 @@ class Loading:
                 self.error(key, "switch", f"{message}write it in `values`, or `asks` for it")
         return switch.model_copy(update={"values": values})
 
-    def _known(
+    def _check_known(
         self, key: tuple[str, ...], part: str, name: str | None, known: Iterable[str]
     ) -> None:
         """See that there is the kind that a parameter names."""

@@ -83,7 +83,7 @@ def stated(
     Of several criticalities of one notice the highest counts.
     """
     found = Stated()
-    taken = [(text, *_taken(text)) for text in atoms]
+    taken = [(text, *_split_atom(text)) for text in atoms]
     for text, name, arguments in taken:
         if name == "notice":
             _take_notice(found, text, arguments, about, kinds)
@@ -121,7 +121,7 @@ def _take_other(found: Stated, text: str, name: str, arguments: Sequence[int | s
         found.notices[key].why.append(text)
 
 
-def _taken(atom: str) -> tuple[str, list[int | str]]:
+def _split_atom(atom: str) -> tuple[str, list[int | str]]:
     """Name and arguments of an atom; simple ones, which nearly all are, without clingo."""
     simple = _SIMPLE.fullmatch(atom)
     if simple is None:

@@ -133,7 +133,7 @@ class Rules:
             yield from self._parameter(atom)
         elif iri := self._resources.property(found.name):
             yield from self._property(atom, iri)
-        elif found not in self._derived and found not in self._given:
+        elif found not in self._derived and found not in self._outside_predicates:
             yield self._say.error(atom, "unknown-predicate", self._unknown(found))
 
     def _supplied(self, atom: Node, supplied: Supplied) -> Iterator[Finding]:
@@ -190,7 +190,7 @@ class Rules:
             if found.arity != 2 and not windows:
                 yield self._arity(atom, f"{found.name}(Subject,Value)")
             yield from self._unscaled(atom, iri)
-        elif not windows and found not in self._derived | self._given:
+        elif not windows and found not in self._derived | self._outside_predicates:
             message = f"nothing supplies `{found}`: the framework does not tell <{iri}>, and no "
             cure = f"knowledge base of the template has it; {_LIST}"
             yield self._say.error(atom, "unknown-predicate", message + cure)
@@ -215,7 +215,7 @@ class Rules:
         return {signature(atom) for atom in self.conclusions.atoms} | set(self._reading.facts)
 
     @cached_property
-    def _given(self) -> Set[Signature]:
+    def _outside_predicates(self) -> Set[Signature]:
         """What else comes from outside because the text says so."""
         request = self._request
         times = {*fed(request), *timed(request)}

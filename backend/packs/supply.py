@@ -212,7 +212,7 @@ class Supply:
         if body is None:
             self._events.pop(key, None)
         else:
-            self._events[key] = _shown(body)
+            self._events[key] = _event_details(body)
         self._put_thing(f"e{key}", entity, body and body.get("geometry"))
 
     def _event_triples(self, body: Body) -> Iterator[tuple[Iri, Term]]:
@@ -299,7 +299,7 @@ class Supply:
         )
 
 
-def _shown(event: Body) -> dict[str, Any]:
+def _event_details(event: Body) -> dict[str, Any]:
     """Name and middle of an event, if it has a name."""
     if not event.get("name"):
         return {}

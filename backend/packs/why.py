@@ -130,7 +130,7 @@ class _Asker:
     def _explainer(self) -> Explainer:
         run = self._run
         request = run.found.request
-        rules, source = _told(run.found.statements)
+        rules, source = _notice_rules(run.found.statements)
         asked = replace(
             request,
             rules=f"{request.rules}\n{rules}#show {_TOLD}.\n",
@@ -193,7 +193,7 @@ def _clock(minute: int) -> str:
     return f"{minute // 60:02}:{minute % 60:02}"
 
 
-def _told(statements: Statements) -> tuple[str, str]:
+def _notice_rules(statements: Statements) -> tuple[str, str]:
     """The rules that conclude notices, asked without the criticality: as text for clingo,
     and the same with their labels; one a line."""
     rules, source = [], []

@@ -135,7 +135,7 @@ class Zones:
             self._places[key] = Place.of(self._where[key])
         return self._places.get(key)
 
-    def _made(self, instance: Instance) -> Iterator[_Zone]:
+    def _zones_of(self, instance: Instance) -> Iterator[_Zone]:
         me = instance.key
         for name, area, key in self._areas(instance):
             own = None if key is None else self._sight.place(key)
@@ -148,7 +148,7 @@ class Zones:
 
     def _enclose(self, instance: Instance) -> None:
         """Find what lies in an instance's areas, as they are now."""
-        before, now = self._zones.get(instance.id, []), list(self._made(instance))
+        before, now = self._zones.get(instance.id, []), list(self._zones_of(instance))
         if now:
             self._zones[instance.id] = now
             self._boxes.add(instance.id, (zone.area.box for zone in now))

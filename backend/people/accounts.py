@@ -88,11 +88,11 @@ def _insert(
         "totp_since_ms": None,
     }
     if _by_name(connection, name) is not None:
-        raise _taken(name)
+        raise _name_taken(name)
     try:
         connection.execute(insert(AccountRow), row)
     except IntegrityError:  # of two that signed up at once
-        raise _taken(name) from None
+        raise _name_taken(name) from None
     return _account({**row, "has_passkey": False})
 
 
@@ -199,11 +199,11 @@ def rename(connection: Connection, account: str, name: str) -> None:
     shown = names.checked(name)
     other = _by_name(connection, shown)
     if other is not None and other["id"] != account:
-        raise _taken(shown)
+        raise _name_taken(shown)
     try:
         _set(connection, account, name=shown, name_key=names.key(shown))
     except IntegrityError:
-        raise _taken(shown) from None
+        raise _name_taken(shown) from None
 
 
 def change_password(connection: Connection, account: str, password: str) -> None:
@@ -283,7 +283,7 @@ def _by_name(connection: Connection, name: str) -> Any:
     return connection.execute(query).mappings().one_or_none()
 
 
-def _taken(name: str) -> NameTakenError:
+def _name_taken(name: str) -> NameTakenError:
     return NameTakenError("name", f"`{name}` is taken; choose another name")
 
 

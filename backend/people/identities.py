@@ -67,7 +67,7 @@ def enter(connection: Connection, claims: Mapping[str, Any], settings: SignIn) -
                 "and link it on the account's page",
                 "not-linked",
             )
-        made = _made(connection, claims, roles or ["user"])
+        made = _new_account(connection, claims, roles or ["user"])
         _note(connection, identity, made.id, issuer)
         after = administration.rights(made)
         audit.record(connection, ACTOR, "account.created", made.id, None, after)
@@ -135,7 +135,9 @@ def _in_roles(connection: Connection, found: Account, roles: list[str] | None) -
     return accounts.known(connection, found.id)
 
 
-def _made(connection: Connection, claims: Mapping[str, Any], roles: Sequence[str]) -> Account:
+def _new_account(
+    connection: Connection, claims: Mapping[str, Any], roles: Sequence[str]
+) -> Account:
     """A new account; the name is theirs, with a number where somebody has it."""
     wanted = name_of(claims)
     for number in range(1, _MOST_TRIES):

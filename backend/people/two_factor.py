@@ -101,7 +101,7 @@ def is_right(connection: Connection, account: str, code: str) -> bool:
     plain = "".join(code.split()).replace("-", "").lower()
     if len(plain) == _RECOVERY_LENGTH:
         used = delete(RecoveryCodeRow).where(
-            RecoveryCodeRow.account == account, RecoveryCodeRow.id == _kept(account, plain)
+            RecoveryCodeRow.account == account, RecoveryCodeRow.id == _code_digest(account, plain)
         )
         return bool(connection.execute(used).rowcount)
     since = connection.scalar(select(AccountRow.totp_since_ms).where(AccountRow.id == account))
@@ -115,7 +115,7 @@ def renew_recovery(connection: Connection, account: str) -> list[str]:
         base64.b32encode(secrets.token_bytes(_RECOVERY_BYTES)).decode().lower()
         for _ in range(RECOVERY_CODES)
     ]
-    rows = [{"id": _kept(account, code), "account": account} for code in made]
+    rows = [{"id": _code_digest(account, code), "account": account} for code in made]
     connection.execute(insert(RecoveryCodeRow), rows)
     return ["-".join(code[i : i + 4] for i in range(0, len(code), 4)) for code in made]
 
@@ -180,7 +180,7 @@ def _generator(secret: str) -> TOTP:
     return TOTP(base64.b32decode(secret), _DIGITS, SHA1(), STEP_S)  # noqa: S303
 
 
-def _kept(account: str, code: str) -> str:
+def _code_digest(account: str, code: str) -> str:
     """The digest of a recovery code. The account is part of it, so that the same code has
     different digests in two accounts."""
     return digest(f"{account}\n{code}")

@@ -49,15 +49,15 @@ class Phrases:
         seen = set(predicates)
         forms = {iri: mapper.form(iri.value) for iri in seen}
         self._of_sensor = [
-            (forms[iri], self._put(forms[iri], make))
+            (forms[iri], self._term_cache(forms[iri], make))
             for iri, make in ((FEATURE, _feature), (TYPE, _type))
             if iri in seen
         ]
         self._of_time = [
-            (forms[iri], self._put(forms[iri], _time)) for iri in (TIME,) if iri in seen
+            (forms[iri], self._term_cache(forms[iri], _time)) for iri in (TIME,) if iri in seen
         ]
         self._of_value = [
-            (forms[iri], self._put(forms[iri], _number(datatype)), field)
+            (forms[iri], self._term_cache(forms[iri], _number(datatype)), field)
             for field, iri, datatype in kind.properties
             if iri in seen
         ]
@@ -139,7 +139,7 @@ class Phrases:
     def _new_stem(self, sensor: str) -> str | None:
         return self._mapper.stem(observations.observations_iri(self._kind, sensor))
 
-    def _put(self, form: _Form, make: Callable[[str], Term]) -> _Put:
+    def _term_cache(self, form: _Form, make: Callable[[str], Term]) -> _Put:
         name = form[0]
         return lru_cache(maxsize=_MOST)(lambda text: self._mapper.term(make(text), name))
 

@@ -87,13 +87,13 @@ class Played:
     def take(self, entry: LogEntry | Block) -> Iterable[Announced]:
         """The next entry; yields what it brings."""
         if not isinstance(entry, Block):
-            return self._taken(entry)
+            return self._announced(entry)
         if not self.runs:
             self._wait(entry)
             return ()
-        return (found for each in entry.readings() for found in self._taken(each))
+        return (found for each in entry.readings() for found in self._announced(each))
 
-    def _taken(self, entry: LogEntry) -> Iterator[Announced]:
+    def _announced(self, entry: LogEntry) -> Iterator[Announced]:
         if isinstance(entry, Standing):
             self._stand(entry)
             return
@@ -156,10 +156,10 @@ class Played:
 
     def _concluded(self, entry: LogEntry) -> Iterable[tuple[TemplateVersion, dict[str, Any]]]:
         """What an entry brings, of all templates in the order of times."""
-        found = [told for run in self.runs for told in self._told(run, run.take(entry))]
+        found = [told for run in self.runs for told in self._notices_of(run, run.take(entry))]
         return sorted(found, key=lambda told: int(told[1]["t_ms"]))
 
-    def _told(
+    def _notices_of(
         self, run: TemplateRun, steps: Iterable[Step]
     ) -> Iterator[tuple[TemplateVersion, dict[str, Any]]]:
         for step in steps:

@@ -143,7 +143,7 @@ def prepared(
 
 def division(path: Path, kinds: Kinds, limits: Limits) -> Division | str:
     """How the request in a file divides, or why it does not; raises as `prepared`."""
-    return _known(path, kinds, _stamps(path), limits).division
+    return _prepared_file(path, kinds, _stamps(path), limits).division
 
 
 def observed(path: Path, kinds: Kinds) -> Kinds:
@@ -179,7 +179,7 @@ def _base(source: KnowledgeSource, scope: str, _own: _Stamp, limits: Limits) -> 
 
 
 @_remembered(64)
-def _known(path: Path, kinds: Kinds, when: tuple[_Stamp, ...], limits: Limits) -> _Known:
+def _prepared_file(path: Path, kinds: Kinds, when: tuple[_Stamp, ...], limits: Limits) -> _Known:
     written = _written(path, when[0])
     kinds = streamed(written, kinds)
     written = scaled(written, kinds)
@@ -209,7 +209,7 @@ def _prepared(
     part: Part,
     engine: Choice,
 ) -> Prepared:
-    known = _known(path, kinds, stamps, limits)
+    known = _prepared_file(path, kinds, stamps, limits)
     if part.of == 1:
         return Prepared(known.request, known.kinds, known.background, limits, engine)
     if isinstance(known.division, str):

@@ -254,7 +254,7 @@ def _details(
     now = wall_ms()
     cursor = _cursor(rows)
     latest = [{**r.body, "change": cursor["position"]} for r in rows if r.kind == "reading"]
-    upsert(connection, ReadingRow, list(_known(connection, latest)), newest="observed_ms")
+    upsert(connection, ReadingRow, list(_new_latest(connection, latest)), newest="observed_ms")
     traces = [row for row in rows if row.kind == "trace"]
     if traces:
         connection.execute(insert(TraceRow), [_trace(row, now) for row in traces])
@@ -269,7 +269,9 @@ def _details(
     return {request: traces[-1].body["error"]} if traces and not is_template(request) else {}
 
 
-def _known(connection: Connection, latest: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _new_latest(
+    connection: Connection, latest: Iterable[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
     """Latest readings; of one that is withdrawn nothing is known."""
     row = ReadingRow
     for reading in latest:
