@@ -56,7 +56,7 @@ def tell(
         "user": own.user,
         "notice": own.kind,
         "about": own.about,
-        "about_type": "term",
+        "about_type": "own",
         "about_name": own.name,
         "criticality": own.criticality,
         "details": dict(own.details),

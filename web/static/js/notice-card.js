@@ -29,11 +29,12 @@ export function noticeCard(notice, { heading = 'h3', isTrial = false } = {}) {
   const show = h('button', { type: 'button', class: 'link', onclick: () => showOnMap(element, notice.about.id) }, t('event.show'));
   const why = h('a', { href: whyAddress({ ...notice, about: notice.about.id }) }, t('notice.why'),
     h('span', { class: 'visually-hidden' }, ` ${noticeName(notice)}`));
+  const isOwn = notice.about.type === 'own';  // of an app's Python: no rule to explain it by
   const advice = adviceOf();
   const actions = isTrial ? null : noticeActions(notice);
   const element = h('article', { class: 'notice-card', 'data-notice': notice.id, tabindex: isTrial ? null : '-1' },
     h('header', {}, h(heading, {}, h('span', { class: 'badge' }, icon('bell')), title), level.meter),
-    what, text, amended, advice.element, actions?.held, h('footer', {}, since, seen, show, isTrial ? null : why), actions?.element);
+    what, text, amended, advice.element, actions?.held, h('footer', {}, since, seen, show, isTrial || isOwn ? null : why), actions?.element);
 
   function update(current, now) {
     setText(title, current.title);
