@@ -98,7 +98,7 @@ def put_address() -> Response:
     limits.spend("letters", f"user {user}")
     with as_problems(), state().engine.begin() as connection:
         addresses.want(connection, user, body.address, chosen(request))
-        letters.put(connection, "verify", user)
+        letters.put_anew(connection, "verify", user)
     return _mine(202)
 
 
@@ -116,8 +116,10 @@ def _mine(status: int = 200) -> Response:
     mail = state().settings.mail
     with state().engine.connect() as connection:
         found = addresses.of(connection, identity.own_id())
+        account = accounts.find(connection, identity.own_id())
     return as_json(
         {
+            "asks_password": account is not None and account.has_password,
             "available": state().settings.writes_to_people,
             "address": found and found.address,
             "wanted": found and found.wanted,

@@ -87,6 +87,13 @@ def fail(connection: Connection, account: str, error: str) -> None:
     _set(connection, account, error=error[:500])
 
 
+def is_written_to(connection: Connection, account: str, address: str) -> bool:
+    """Whether an address is the one that somebody has, or, if they have none yet, wants: one they
+    had, or would have instead, says nothing of it."""
+    found = of(connection, account)
+    return found is not None and address == (found.address or found.wanted)
+
+
 def counted(connection: Connection, account: str, hour_ms: int, count: int) -> None:
     """Note how many letters with alerts somebody got since `hour_ms`."""
     _set(connection, account, hour_ms=hour_ms, hour_count=count)

@@ -50,6 +50,14 @@ def put(connection: Connection, purpose: Purpose, account: str, about: str = "")
     connection.execute(insert(LetterRow), {**row, "due_ms": now, "tries": 0})
 
 
+def put_anew(connection: Connection, purpose: Purpose, account: str) -> None:
+    """Have a letter sent instead of those of its purpose that wait, or are being sent: what is
+    to be said is another now."""
+    mine = (LetterRow.account == account, LetterRow.purpose == purpose)
+    connection.execute(delete(LetterRow).where(*mine, LetterRow.due_ms.is_not(None)))
+    put(connection, purpose, account)
+
+
 def due(connection: Connection, now_ms: int, most: int) -> list[Letter]:
     """What is to be sent, oldest first."""
     query = select(_TABLE).where(_TABLE.c.due_ms <= now_ms).order_by(_TABLE.c.id).limit(most)

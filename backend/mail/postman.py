@@ -18,6 +18,7 @@ from email.message import EmailMessage
 
 from prometheus_client import Counter
 from sqlalchemy import Connection, Engine, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from citywise.backend.mail import addresses, letters
 from citywise.backend.mail.addresses import MailAddress
@@ -64,6 +65,11 @@ class _Mail:
     def account(self) -> str:
         return self.letters[0].account
 
+    @property
+    def address(self) -> str:
+        found: str = self.message["To"].addresses[0].addr_spec
+        return found
+
 
 class Postman:
     """Writes and sends what is due; `step` does so once."""
@@ -73,11 +79,15 @@ class Postman:
         self._site = settings.web.public_url or ""
         self._retries = Retries(self._mail.first_retry_s, self._mail.longest_retry_s)
         self._trim_at = 0.0
+        self._taken: deque[_Mail] = deque()
+        """Mails that the server took, and that are not written down as sent."""
+        self._noting = threading.Lock()
         self.error: str | None = None
         """Why nothing can be sent to anybody; None: nothing is known against it."""
 
     def step(self) -> bool:
         """Take note of new alerts, and send what is due; False where there was nothing to do."""
+        self._note_taken()  # If that cannot be done, nothing is sent: it would be sent again.
         with self._engine.begin() as connection:
             found = self._follow(connection)
         now = time.monotonic()
@@ -233,7 +243,7 @@ class Postman:
                                 break
                         else:
                             broken = 0
-                            self._taken(mail)
+                            self._take(mail)
             except ServerError as error:
                 self._away(str(error))
                 return
@@ -254,24 +264,37 @@ class Postman:
             letters.fail(connection, late, why, None)
         GIVEN_UP.inc(len(late))
 
-    def _taken(self, mail: _Mail) -> None:
+    def _take(self, mail: _Mail) -> None:
         self.error = None
         self._retries.succeeded()
         SENT.inc()
-        with self._engine.begin() as connection:
-            letters.drop(connection, [one.id for one in mail.letters])
-            if mail.letters[0].purpose == "notice":
-                _count(connection, mail.account)
+        self._taken.append(mail)
+        try:
+            self._note_taken()
+        except SQLAlchemyError:
+            LOG.exception("a letter was sent; noting that is tried again before the next are")
+
+    def _note_taken(self) -> None:
+        """Write down what was sent."""
+        with self._noting:
+            while self._taken:
+                mail = self._taken[0]
+                with self._engine.begin() as connection:
+                    letters.drop(connection, [one.id for one in mail.letters])
+                    if mail.letters[0].purpose == "notice":
+                        _count(connection, mail.account)
+                self._taken.popleft()
 
     def _refused(self, mail: _Mail, error: RefusedError) -> None:
-        now, letter = wall_ms(), mail.letters[0]
+        now, letter, said = wall_ms(), mail.letters[0], str(error)
         is_over = error.is_final or self._is_late(letter, now)
         (GIVEN_UP if is_over else FAILED).inc()
         with self._engine.begin() as connection:
             due = None if is_over else now + self._wait_ms(letter.tries)
-            letters.fail(connection, mail.letters, str(error), due)
-            if error.of_address and letter.purpose != "moved":
-                addresses.fail(connection, mail.account, str(error))
+            # Operators see which letters fail, and not to whom; servers say it.
+            letters.fail(connection, mail.letters, said.replace(mail.address, "…"), due)
+            if error.of_address and addresses.is_written_to(connection, mail.account, mail.address):
+                addresses.fail(connection, mail.account, said)
 
     def _is_late(self, letter: Letter, now_ms: int) -> bool:
         return now_ms - letter.created_ms > self._mail.give_up_hours * _HOUR_MS

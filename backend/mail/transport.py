@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import smtplib
 import socket
 import ssl
@@ -16,6 +17,9 @@ from citywise.backend.settings import Mail
 _MARGIN = 6
 """A letter takes so many times as long as one answer of the server may, and no longer."""
 _FINAL = range(500, 600)
+_GOING_AWAY = 421
+_OF_ADDRESS = re.compile(r"5\.1\.(?:[0-3]|6|10)\b|5\.2\.1\b")
+"""There is no such mailbox or domain, or the mailbox takes nothing any more."""
 
 
 class ServerError(CitywiseError):
@@ -53,7 +57,8 @@ def connected(mail: Mail) -> Iterator[smtplib.SMTP]:
 
 
 def hand_over(server: smtplib.SMTP, message: EmailMessage, timeout_s: float) -> None:
-    """Give a letter to the server. Raises `RefusedError`.
+    """Give a letter to the server. Raises `RefusedError`, and `ServerError` where it takes
+    none of ours.
 
     A server that says a byte now and then would never time out: the whole has an end, too.
     """
@@ -62,13 +67,26 @@ def hand_over(server: smtplib.SMTP, message: EmailMessage, timeout_s: float) -> 
             server.send_message(message)
         except smtplib.SMTPRecipientsRefused as error:
             code, text = next(iter(error.recipients.values()))
-            is_final = code in _FINAL
-            said = f"{code} {_text(text)}"
-            raise RefusedError(said, is_final=is_final, of_address=is_final) from error
-        except smtplib.SMTPResponseException as error:
-            is_over = error.smtp_code == 421
+            said = _text(text)
+            # Servers refuse who asks, too (`554 5.7.1 client host blocked`), and that is over
+            # in a while: an address is at fault where the server says so (RFC 3463).
+            of_address = code in _FINAL and _OF_ADDRESS.match(said) is not None
             raise RefusedError(
-                said_by(error), is_final=error.smtp_code in _FINAL, is_broken=is_over
+                f"{code} {said}",
+                is_final=of_address,
+                of_address=of_address,
+                is_broken=code == _GOING_AWAY,
+            ) from error
+        except smtplib.SMTPSenderRefused as error:
+            raise ServerError(
+                f"the mail server does not take what we send ({said_by(error)}); check mail.sender "
+                "and how much may be sent"
+            ) from error
+        except smtplib.SMTPResponseException as error:
+            raise RefusedError(
+                said_by(error),
+                is_final=error.smtp_code in _FINAL,
+                is_broken=error.smtp_code == _GOING_AWAY,
             ) from error
         except (smtplib.SMTPNotSupportedError, UnicodeEncodeError) as error:
             said = f"the mail server cannot write to such an address ({error})"

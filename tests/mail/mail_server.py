@@ -14,6 +14,9 @@ from aiosmtpd.smtp import Envelope, Session
 
 from citywise.backend import machine
 
+ECHOED = "nobody@exampel.org"
+"""A mailbox that there is none of, whose address the server says, as many do."""
+
 
 class Box:
     """Keeps what it is given; who is called `nobody` is refused for good, `grey` for now."""
@@ -23,14 +26,19 @@ class Box:
         self.mails: list[EmailMessage] = []
         self.left: int | None = None
         """How many more it takes before it hangs up."""
+        self.is_blocked = False
+        """Whether it takes nothing from where the city's mails come from."""
         self.is_deaf = False
         """Whether it takes a letter and never says so."""
 
     async def handle_RCPT(  # noqa: N802
         self, server: Any, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
+        if self.is_blocked:
+            return "554 5.7.1 client host blocked"
         if address.startswith("nobody@"):
-            return "550 5.1.1 no such mailbox"
+            whose = f"<{address}>: " if address == ECHOED else ""
+            return f"550 5.1.1 {whose}no such mailbox"
         if address.startswith("grey@"):
             return "451 4.7.1 greylisted, come back later"
         envelope.rcpt_tos.append(address)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import sqlite3
 import ssl
 import threading
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, update
+from sqlalchemy.exc import OperationalError
 
-from citywise.backend.mail import addresses
+from citywise.backend.mail import addresses, letters
 from citywise.backend.mail.wording import TEXTS, texts
 from citywise.backend.network import certificates
 from citywise.backend.network.addresses import Names
 from citywise.backend.store.models import MailAddressRow
-from tests.api.browsers import Browser
+from tests.api.browsers import PASSWORD, Browser
 from tests.mail.conftest import SITE, Post, alert, confirm, text_of, wants
-from tests.mail.mail_server import Box, served
+from tests.mail.mail_server import ECHOED, Box, served
 from tests.ports import nobody_at
 
 HOUR_MS = 3_600_000
@@ -160,6 +162,52 @@ def test_an_address_that_is_none_is_written_to_no_more_and_its_person_hears_why(
     alert(post, anna, "jam-2")
     post.deliver()
     assert len(post.letters()) == 1
+
+
+def test_a_server_that_blocks_us_for_a_while_costs_nobody_their_address(
+    post: Post, anna: Browser, box: Box
+) -> None:
+    wants(post, anna)
+    box.is_blocked = True
+    alert(post, anna, "jam-1")
+    assert post.deliver() == []
+    assert anna.get("/me/mail").json["error"] is None
+    box.is_blocked = False
+    post.hurry()
+    assert len(post.deliver()) == 1
+
+
+def test_a_new_address_that_is_none_leaves_the_one_before(post: Post, anna: Browser) -> None:
+    wants(post, anna)
+    new = {"address": ECHOED, "password": PASSWORD}
+    assert anna.put("/me/mail", new).status_code == 202
+    assert post.deliver() == []
+    assert anna.get("/me/mail").json["error"] is None
+    (letter,) = post.letters()
+    assert letter.error == "550 5.1.1 <…>: no such mailbox"  # operators see it
+    alert(post, anna, "jam-1")
+    assert len(post.deliver()) == 1
+
+
+def test_a_letter_of_which_nobody_could_note_that_it_left_leaves_once(
+    post: Post, anna: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wants(post, anna)
+    alert(post, anna, "jam-1")
+
+    def full(*_given: object) -> None:
+        raise OperationalError("DELETE", {}, sqlite3.OperationalError("disk is full"))
+
+    with monkeypatch.context() as during:
+        during.setattr(letters, "drop", full)
+        before = len(post.box.mails)
+        post.postman.step()
+        for _ in range(3):
+            with pytest.raises(OperationalError):
+                post.postman.step()
+    assert len(post.box.mails) == before + 1
+    assert post.deliver() == []
+    assert post.letters() == []
 
 
 def test_where_the_server_hangs_up_what_it_took_is_not_sent_again(

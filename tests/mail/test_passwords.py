@@ -68,6 +68,18 @@ def test_an_address_needs_the_password_and_the_one_before_hears_of_it(
     assert anna.get("/me/mail").json["address"] == "new@example.org"
 
 
+def test_a_corrected_address_has_a_letter_of_its_own_while_the_first_is_sent(
+    anna: Browser, post: Post
+) -> None:
+    numbers = []
+    for address in ("typo@exampel.org", "right@example.org"):
+        anna.put("/me/mail", {"address": address, "password": PASSWORD})
+        numbers += [letter.id for letter in post.letters()]
+    assert len(set(numbers)) == 2
+    (mail,) = post.deliver()
+    assert mail["To"].addresses[0].addr_spec == "right@example.org"
+
+
 @pytest.mark.parametrize(
     "address",
     [

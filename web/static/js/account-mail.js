@@ -58,7 +58,7 @@ customElements.define('account-mail', class extends HTMLElement {
   }
 
   #form() {
-    const password = passwordField({ required: !(user.isDemo || user.byProvider) });
+    const password = passwordField({ required: this.now.asks_password });
     password.element.hidden = !password.input.required;
     const form = fieldsForm({
       fields: [textField({ name: 'address', type: 'email', title: t('mail.address'), maxlength: LONGEST, autocomplete: 'email' }), password],
