@@ -75,7 +75,13 @@ def add_browser() -> Response:
     except ValueError as error:
         raise invalid([{"path": "keys", "message": str(error)}]) from None
     name = identity_of(body.endpoint)
-    extra = {"p256dh": body.keys.p256dh, "auth": body.keys.auth, "language": chosen(request)}
+    login = identity.person().login
+    extra = {
+        "p256dh": body.keys.p256dh,
+        "auth": body.keys.auth,
+        "language": chosen(request),
+        "login": login.id if login else None,
+    }
     agent = request.headers.get("User-Agent", "")[:200]
     with state().engine.begin() as connection:
         subscriptions.remove_everybodys(connection, name)  # who was logged in there before

@@ -277,6 +277,22 @@ def test_the_same_browser_is_one_and_is_whose_it_was_last(
     assert first["id"] == f"w-{digest[:32]}"
 
 
+def test_it_ends_with_the_login_that_gave_it(anna: Browser, service: Receiver) -> None:
+    taken(anna, service, Phone())
+    other = Browser(anna.client.application.test_client())
+    other.log_in("Anna")
+    taken(other, service, Phone(), "other")
+    assert len(other.get("/me/push").json["browsers"]) == 2
+    assert other.delete("/me/logins").json == {"ended": 1}
+    (left,) = other.get("/me/push").json["browsers"]
+    (login,) = other.get("/me/logins").json["logins"]
+    assert other.delete(f"/me/logins/{login['id']}").status_code == 204
+    again = Browser(anna.client.application.test_client())
+    again.log_in("Anna")
+    assert again.get("/me/push").json["browsers"] == []
+    assert left["agent"] is not None
+
+
 @pytest.mark.parametrize("endpoint", ["http://push.example/x", "https://127.0.0.1/x", "x"])
 def test_nothing_is_pushed_to_addresses_inside_or_unencrypted(
     anna: Browser, engine: Engine, settings: Settings, endpoint: str

@@ -26,8 +26,12 @@ customElements.define('push-devices', class extends HTMLElement {
     if (!found) return;
     this.key = found.key;
     const own = await pushedHere();
-    this.here.hidden = !('PushManager' in window) || Boolean(own);
-    setText(this.state, 'PushManager' in window ? (own ? t('push.on') : '') : t('push.unsupported'));
+    const name = own && (await idOf(own.endpoint));
+    const isOn = found.browsers.some(({ id }) => id === name);
+    // It was given by who was here before, or removed from elsewhere.
+    if (own && !isOn) await tried(() => own.unsubscribe());
+    this.here.hidden = !('PushManager' in window) || isOn;
+    setText(this.state, 'PushManager' in window ? (isOn ? t('push.on') : '') : t('push.unsupported'));
     this.list.replaceChildren(...found.browsers.map((browser) => this.#item(browser)));
   }
 
