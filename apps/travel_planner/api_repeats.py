@@ -140,6 +140,10 @@ def _changed(repeat_id: str, change: Callable[[Content], Content]) -> Response:
         content = change(found.content)
         after = repeats.begun(found, content, work.now_ms)
         if after.content.course.day != found.content.course.day:
+            told = content.told
+            if told is not None and told["day"] == after.content.course.day:
+                # It was left out, and its notice closed; now it is to be told again.
+                after = replace(after, content=replace(after.content, told=None))
             repeater.close(work.connection, found, work.now_ms)
         return _shown(repeats.save(work.connection, work.boxes, after))
 

@@ -24,7 +24,7 @@ NEAR_MS = 15 * 60_000
 LASTS_MS = 2 * 3_600_000
 """Of a trip for which nothing was found, so long is taken for granted."""
 _FARTHEST = timedelta(days=366)
-"""No trip is looked for beyond that."""
+"""No day of the week is looked for beyond that."""
 Clock = str
 """A time of day, `HH:MM`."""
 
@@ -63,13 +63,12 @@ def day_of(at_ms: int) -> date:
 
 def days(pattern: Pattern, since: date) -> Iterator[date]:
     """The days from one on at which a trip is made, those that are left out too."""
-    last = since + _FARTHEST
-    if pattern.until is not None:
-        last = min(last, date.fromisoformat(pattern.until))
+    until = date.max if pattern.until is None else date.fromisoformat(pattern.until)
     if pattern.dates:
         listed = sorted(map(date.fromisoformat, pattern.dates))
-        yield from (day for day in listed if since <= day <= last)
+        yield from (day for day in listed if since <= day <= until)
         return
+    last = min(since + _FARTHEST, until)
     for number in range((last - since).days + 1):
         day = since + timedelta(days=number)
         if day.isoweekday() in pattern.weekdays:

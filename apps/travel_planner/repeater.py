@@ -72,7 +72,14 @@ class Repeater:
         now_ms, content = conditions.now_ms, one.content
         pattern, course = content.pattern, content.course
         at = None if course.day is None else _run(content, course.departs_ms, course.arrives_ms)
-        if at is None or at.stage(now_ms) == "over":
+        # Nobody looked at it before it was to begin: nothing was told, and they have left.
+        is_missed = (
+            at is not None
+            and course.looked == "waiting"
+            and pattern.by == "depart"
+            and now_ms >= at.anchor_ms
+        )
+        if at is None or is_missed or at.stage(now_ms) == "over":
             done = content.done if at is None else at.day.isoformat()
             over = replace(content, done=done, course=Course())
             self._keep(one, repeats.begun(one, over, now_ms), now_ms, is_over=True)
@@ -88,6 +95,8 @@ class Repeater:
         """Keep what was seen, and tell of it if it is time to and something has changed."""
         content = one.content
         departs, arrives = _ends(seen.plan)
+        if content.course.departs_ms is None:
+            at = _run(content, departs, arrives)  # What was found, no guess.
         if at.stage(now_ms) == "underway":
             departs = at.departs_ms  # One is on it, however late it runs.
             arrives = arrives or at.arrives_ms
@@ -136,10 +145,11 @@ def _told(content: Content, seen: Look, stage: Stage) -> tuple[Content, News | N
     before = repeat_news.from_body(content.told)
     is_quiet = stage == "underway" and not content.pattern.underway
     details = {} if is_quiet else repeat_news.news(before, seen.state)
-    told = repeat_news.settled(before, seen.state, is_told=bool(details))
+    # What was seen in silence was not told.
+    told = None if is_quiet else repeat_news.settled(before, seen.state, is_told=bool(details))
     after = replace(
         content,
-        told=asdict(told),
+        told=content.told if told is None else asdict(told),
         number=content.number + bool(details),
         course=replace(content.course, plan=seen.plan),
     )

@@ -54,7 +54,7 @@ def parse(georel: str, geometry: str, coordinates: str, name: str = "location") 
 def _with(name: str, test: Callable[[BaseGeometry], bool]) -> Test:
     def holds(entity: Entity) -> bool:
         attribute = entity.get(name)
-        if attribute is None or attribute["type"] != "GeoProperty":
+        if not isinstance(attribute, dict) or attribute["type"] != "GeoProperty":
             return False
         return test(shape(attribute["value"]))
 

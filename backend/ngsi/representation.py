@@ -71,7 +71,9 @@ def _short(attribute: Mapping[str, Any]) -> Any:
 def feature(entity: Entity, form: Form, name: str = "location") -> Entity:
     """An entity as a Feature; its geometry is that of an attribute, null where it has none."""
     attribute = entity.get(name)
-    geometry = attribute["value"] if attribute and attribute["type"] == "GeoProperty" else None
+    geometry = None
+    if isinstance(attribute, dict) and attribute["type"] == "GeoProperty":
+        geometry = attribute["value"]
     shown = form(entity)
     properties = {key: value for key, value in shown.items() if key != "id"}
     identity = {"id": entity["id"]} if "id" in entity else {}

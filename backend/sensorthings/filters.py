@@ -135,7 +135,14 @@ class _Reader:
                 return None
             try:
                 return act(*given)
-            except (TypeError, ValueError, ArithmeticError, AttributeError, IndexError):
+            except (
+                TypeError,
+                ValueError,
+                ArithmeticError,
+                AttributeError,
+                IndexError,
+                ShapelyError,
+            ):
                 return None
 
         return Expression(value, name, tuple(arguments))

@@ -7,7 +7,7 @@ ObservedProperty; what speaks at a place is a Sensor.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,9 +123,10 @@ class City:
     def times(self, number: int) -> Json:
         """From when to when a Datastream has Observations; nothing where it has none."""
         at = HistoryValueRow.at_ms
-        query = select(func.min(at), func.max(at)).where(HistoryValueRow.series == number)
-        row: Sequence[int | None] = self._connection.execute(query).one()
-        first, last = row
+        is_mine = HistoryValueRow.series == number
+        # Apart, as SQLite finds either alone by the index, and both by reading all values.
+        ends = (select(end(at)).where(is_mine).scalar_subquery() for end in (func.min, func.max))
+        first, last = self._connection.execute(select(*ends)).one()
         if first is None or last is None:
             return {}
         interval = f"{iso(first)}/{iso(last)}"

@@ -199,6 +199,35 @@ def test_what_was_missed_is_told_late_or_left_out_when_the_trip_is_over(scene: S
     ]
 
 
+def test_a_trip_made_when_its_time_is_over_is_told_of_from_the_next_one_on(scene: Scene) -> None:
+    scene.now_ms = instant(date(2026, 5, 4), "09:00")
+    scene.put(WEEKDAYS)
+    assert scene.until("2026-05-05T12:00") == ["Mon 20:00 Work, 2026-05-05: 08:00–08:30"]
+
+
+def test_a_trip_that_is_to_arrive_soon_is_told_before_one_leaves(scene: Scene) -> None:
+    scene.now_ms = instant(date(2026, 5, 4), "06:30")
+    scene.put(Pattern(at="08:00", by="arrive", weekdays=(1,)))
+    assert scene.until("2026-05-04T06:31") == ["Mon 06:30 Work, 2026-05-04: 07:30–08:00"]
+    assert scene.open() == ["repeat_ahead"]
+
+
+def test_what_is_seen_on_the_way_in_silence_was_not_told(scene: Scene) -> None:
+    scene.put(replace(WEEKDAYS, underway=False))
+    scene.until("2026-05-04T07:30")
+    scene.looker.minutes = 60
+    scene.until("2026-05-04T12:00")
+    assert scene.until("2026-05-04T20:01") == [
+        "Mon 20:00 Work, 2026-05-05: 08:00–09:00. You arrive 30 min later"
+    ]
+
+
+def test_dates_may_lie_years_apart(scene: Scene) -> None:
+    scene.put(Pattern(at="08:00", dates=("2026-05-04", "2027-12-01"), evening=None))
+    scene.until("2026-05-04T12:00")
+    assert scene.one().content.course.day == "2027-12-01"
+
+
 @pytest.mark.parametrize("day", ["2026-03-29", "2026-10-25"])
 def test_on_the_days_the_clocks_change_it_is_told_by_the_clocks(scene: Scene, day: str) -> None:
     begin = datetime.fromisoformat(day) - timedelta(days=1)

@@ -156,9 +156,9 @@ Shape = tuple[Line, Line, tuple[int, ...], tuple[bool, ...], tuple[bool, ...]]
 
 
 def _known(entry: Entry, stops: Stops, shapes: dict[tuple[int, str], tuple[Trip, Shape]]) -> Shape:
-    """The shape of an entry; that of a whole trip is kept."""
+    """The shape of an entry; that of a whole trip of the timetable is kept."""
     part = entry.parts[0]
-    if len(entry.parts) > 1 or part.calls is not part.trip.calls:
+    if len(entry.parts) > 1 or part.calls is not part.trip.calls or part.state == "added":
         return _shape(entry, stops)
     key = entry.feed, part.trip.id
     found = shapes.get(key)

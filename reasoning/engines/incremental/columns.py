@@ -64,6 +64,8 @@ class Codes:
     def leave(self, relation: Columns) -> None:
         """A relation has no rows here any more."""
         self._relations.remove(relation)
+        if not self._relations:
+            self.values, self._numbers, self._most = [], {}, _SPARE
 
     def tidy(self) -> None:
         """Give up numbers, if there are many more than values."""
