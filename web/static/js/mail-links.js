@@ -7,14 +7,20 @@ import { t } from './strings.js';
 import { user } from './user.js';
 
 const LONGEST = 254;
-const secret = location.hash.slice(1);
-// Nobody who looks at this screen, or at where the browser has been, shall use it.
-if (secret) history.replaceState(history.state, '', location.pathname);
-// A link that is opened where its page is open already changes nothing but what stands behind the #.
-addEventListener('hashchange', () => location.hash && location.reload());
+
+/** The secret in the address of the page, which other pages, that hold none, must not look for. */
+function takeSecret() {
+  const secret = location.hash.slice(1);
+  // Nobody who looks at this screen, or at where the browser has been, shall use it.
+  if (secret) history.replaceState(history.state, '', location.pathname);
+  // A link that is opened where its page is open already changes nothing but what stands behind the #.
+  addEventListener('hashchange', () => location.hash && location.reload());
+  return secret;
+}
 
 customElements.define('verify-address', class extends HTMLElement {
   connectedCallback() {
+    const secret = takeSecret();
     const said = h('p', { role: 'status' }, t(secret ? 'mail.verify.ask' : 'fault.link-over'));
     const confirm = h('button', { type: 'button', class: 'button primary', hidden: !secret, onclick: async () => {
       try {
@@ -31,8 +37,9 @@ customElements.define('verify-address', class extends HTMLElement {
 
 customElements.define('reset-password', class extends HTMLElement {
   connectedCallback() {
+    const secret = takeSecret();
     this.said = h('p', { role: 'status', tabindex: '-1' });
-    this.form = secret ? this.#choosing() : this.#asking();
+    this.form = secret ? this.#choosing(secret) : this.#asking();
     this.append(this.said, this.form, h('p', { class: 'quiet' }, h('a', { href: '/log-in' }, t('reset.back'))));
     user.follow(() => {
       if (this.isDone) return;
@@ -53,7 +60,7 @@ customElements.define('reset-password', class extends HTMLElement {
     });
   }
 
-  #choosing() {
+  #choosing(secret) {
     return fieldsForm({
       fields: [passwordField({ title: t('account.newpassword'), isNew: true, help: t('person.password.help') })],
       submit: t('account.changepassword'),

@@ -8,7 +8,7 @@ import { at } from './times.js';
 
 customElements.define('operator-mail', class extends OperatorPart {
   build() {
-    this.state = h('p', { class: 'verdict' });
+    this.state = h('p', { class: 'quiet', role: 'status' });
     this.list = h('ul', { class: 'cards compact' });
     this.append(this.state, this.list);
   }
@@ -18,7 +18,6 @@ customElements.define('operator-mail', class extends OperatorPart {
   }
 
   show({ available, waiting, error, letters }) {
-    this.state.classList.toggle('missing', Boolean(error));
     setText(this.state, available ? error ?? t('post.waiting', { count: waiting }) : t('mail.off.operator'));
     keyed(this.list, letters, ({ id }) => id, (letter) => this.#item(letter), () => {});
   }
