@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -155,6 +156,14 @@ def test_the_reasoner_stands_alone(wheel: Path, tmp_path: Path) -> None:
     stream = ("--stream", str(tmp_path / "s.jsonl"))
     code, told = installed.run("reason", str(program), *stream)
     assert (code, "q(1)" in told) == (0, True), told
+    # A join of so many at a time is made in columns where numpy is there.
+    (tmp_path / "join.lars").write_text("r(X,Z) :- <> p(X,Y) [9], <> q(Y,Z) [9].\n")
+    atoms = [f"p({n},{n})" for n in range(500)] + [f"q({n},{n})" for n in range(500)]
+    items = [json.dumps({"t": t, "atom": atom}) for t in (1, 2) for atom in atoms]
+    (tmp_path / "many.jsonl").write_text("\n".join(items))
+    many = ("--stream", str(tmp_path / "many.jsonl"), "--deltas")
+    code, told = installed.run("reason", str(tmp_path / "join.lars"), *many)
+    assert (code, "r(499,499)" in told) == (0, True), told[-400:]
     assert installed.run("check", str(program)) == (0, "")
     assert installed.run("plan", str(program))[0] == 0
     code, told = installed.run("explain", str(program), *stream, "--at", "11", "--atom", "q(1)")

@@ -21,6 +21,7 @@ DOORS = {
     "/assets/apps/<app>/<digest>/<path:path>", "/api/v1/login", "/api/v1/accounts", "/api/v1/me",
     "/healthz", "/readyz", "/sign-in", "/sign-in/done", "/meet/<meeting_id>",
     "/meetings.webmanifest", "/api/v1/login/passkey", "/assets/texts/<app>/<digest>/<language>.js",
+    "/mail", "/reset", "/unsubscribe/<secret>", "/api/v1/mail/verified", "/api/v1/password-reset",
 }  # fmt: skip
 """All that is open: none of it tells anything of the city."""
 

@@ -276,7 +276,12 @@ def test_the_command_says_where_to_go_and_shows_it_as_a_code(
     runs: list[tuple[Settings, str]] = []
 
     def run(
-        settings: Settings, _play: None, _for: None, _verbose: bool, more: list[str], _path: Path
+        settings: Settings,
+        _play: None,
+        _for: None,
+        _verbose: bool,
+        more: list[str],
+        *_given: object,
     ) -> None:
         runs.append((settings, "\n".join(more)))
 

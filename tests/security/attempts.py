@@ -9,7 +9,7 @@ from typing import Any
 from flask import Flask, url_for
 
 from citywise.backend.api import access
-from tests.security.cast import REPEAT, SUBSCRIPTION, TRIP, Cast
+from tests.security.cast import BROWSER, REPEAT, SUBSCRIPTION, TRIP, Cast
 
 NOBODYS = "u-aaaaaaaaaaaaaaaaaaaa"
 _JAM = "jam_ahead~jam-1~20140805T120000Z"
@@ -20,6 +20,7 @@ IDS: dict[str, Callable[[Cast], tuple[Any, Any]]] = {
     "notice_id": lambda cast: (cast.notice, f"{NOBODYS}.jam_ahead~{_JAM}"),
     "login_id": lambda cast: (cast.login, "0" * 64),
     "identity_id": lambda cast: (cast.identity, "0" * 64),
+    "browser_id": lambda cast: (BROWSER, "w-" + "0" * 32),
     "passkey_id": lambda cast: (cast.passkey, "0" * 64),
     "token_id": lambda cast: (cast.token, "d-" + "0" * 16),
     "repeat_id": lambda cast: (REPEAT, "rt_" + "f" * 24),

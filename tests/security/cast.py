@@ -15,6 +15,8 @@ from citywise.apps.travel_planner.repeat_times import Pattern
 from citywise.apps.travel_planner.tables import RepeatRow, TripRow
 from citywise.backend.ingest import inlet
 from citywise.backend.notices import book
+from citywise.backend.outgoing import subscriptions
+from citywise.backend.outgoing.subscriptions import PUSH
 from citywise.backend.people import accounts, audit, consents, identities, logins
 from citywise.backend.settings import Settings
 from citywise.backend.store.models import (
@@ -45,6 +47,7 @@ REPEAT = "rt_0123456789abcdef01234567"
 """The id of a repeating trip of Anna's."""
 TRIP = "tr_0123456789abcdef01234567"
 """The id of a trip of Anna's."""
+BROWSER = "w-" + "0123456789abcdef" * 2
 SUBSCRIPTION = "urn:ngsi-ld:Subscription:annas"
 _WATCHED: tuple[type[DeclarativeBase], ...] = (
     AccountRow,
@@ -169,6 +172,11 @@ def play(app: Flask, settings: Settings, engine: Engine) -> Cast:
         key = {"credential": SECRET, "public_key": SECRET, "signed": 0, "created_ms": NOON_MS}
         row = {"id": cast.passkey, "account": anna.user, "name": SECRET, **key}
         connection.execute(insert(PasskeyRow), row)
+        at = "https://8.8.8.8/push"
+        keys = {"p256dh": SECRET, "auth": SECRET, "language": "en", "login": None}
+        subscriptions.add(
+            connection, anna.user, PUSH, at, "", label=SECRET, extra=keys, name=BROWSER
+        )
     hook = {"url": "https://8.8.8.8/hook", "label": SECRET}
     wanted = {"type": "Subscription", "id": SUBSCRIPTION, "entities": [{"type": "TrafficJam"}]}
     endpoint = {"notification": {"endpoint": {"uri": "https://8.8.8.8/hook"}}}

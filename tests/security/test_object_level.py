@@ -148,6 +148,8 @@ LISTS = (
     "/me/tokens",
     "/me/logins",
     "/me/passkeys",
+    "/me/push",
+    "/me/mail",
     "//metrics",
     "//readyz",
 )

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 _NOTHING = Relation("")
 """Stands for relations that no rule mentions."""
+
+_HAS_NUMPY = find_spec("numpy") is not None
+"""The reasoner alone is installed without it."""
 
 
 class RuleEvaluation:
@@ -63,7 +67,7 @@ class RuleEvaluation:
         joined, kept = _joined(ready), _kept(ready)
         self.relations = {n: Relation(n, n in joined, kept(n)) for n in _names(ready)}
         self._codes: Codes | None = None
-        for name in _only_paired(ready, kept):
+        for name in _only_paired(ready, kept) if _HAS_NUMPY else ():
             self.relations[name].keep_in_columns(self._columns)
         self._pending: dict[str, _Pending] = {}
         self._clock: int | None = None
