@@ -39,7 +39,7 @@ def box() -> Iterator[Box]:
 @pytest.fixture
 def settings(tmp_path: Path, box: Box) -> Settings:
     box.mails.clear()
-    box.left, box.is_deaf, box.is_blocked = None, False, False
+    box.left, box.quota, box.is_deaf, box.is_blocked = None, None, False, False
     mail = Mail(
         host="127.0.0.1", port=box.port, security="none", sender="city@city.example", per_hour=3
     )

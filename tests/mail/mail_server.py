@@ -26,10 +26,20 @@ class Box:
         self.mails: list[EmailMessage] = []
         self.left: int | None = None
         """How many more it takes before it hangs up."""
+        self.quota: int | None = None
+        """How many it takes from anybody."""
         self.is_blocked = False
         """Whether it takes nothing from where the city's mails come from."""
         self.is_deaf = False
         """Whether it takes a letter and never says so."""
+
+    async def handle_MAIL(  # noqa: N802
+        self, server: Any, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        if self.quota is not None and len(self.mails) >= self.quota:
+            return "550 5.4.5 daily sending quota exceeded"
+        envelope.mail_from = address
+        return "250 OK"
 
     async def handle_RCPT(  # noqa: N802
         self, server: Any, session: Session, envelope: Envelope, address: str, options: list[str]

@@ -177,6 +177,18 @@ def test_a_server_that_blocks_us_for_a_while_costs_nobody_their_address(
     assert len(post.deliver()) == 1
 
 
+def test_letters_wait_for_a_server_that_takes_no_more_of_us(
+    post: Post, anna: Browser, box: Box
+) -> None:
+    wants(post, anna)
+    box.quota = len(box.mails)
+    alert(post, anna, "jam-1")
+    assert post.deliver() == []
+    assert "5.4.5" in (post.postman.error or "")
+    (letter,) = post.letters()
+    assert (letter.tries, letter.due_ms is None) == (0, False)
+
+
 def test_a_new_address_that_is_none_leaves_the_one_before(post: Post, anna: Browser) -> None:
     wants(post, anna)
     new = {"address": ECHOED, "password": PASSWORD}

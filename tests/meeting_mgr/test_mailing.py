@@ -100,6 +100,15 @@ def test_who_is_refused_is_named_and_does_not_keep_the_others() -> None:
     assert len(box.mails) == 1
 
 
+def test_where_the_server_takes_no_more_of_us_those_before_are_sent() -> None:
+    box = Box()
+    box.quota = 1
+    with served(box) as port:
+        found = mailing.send([letter(f"p{n}@example.org") for n in range(3)], settings(port), "Bob")
+    assert [one.reason is None for one in found] == [True, False, False]
+    assert "5.4.5" in (found[1].reason or "")
+
+
 def test_where_the_server_hangs_up_those_before_are_sent_and_the_others_are_not() -> None:
     box = Box()
     box.left = 1

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from citywise.apps.meeting_mgr.papers.invitations import Method
 from citywise.backend.app import Settings
-from citywise.backend.mail.transport import RefusedError, connected, hand_over
+from citywise.backend.mail.transport import RefusedError, ServerError, connected, hand_over
 
 
 class Letter(NamedTuple):
@@ -42,8 +42,9 @@ def send(letters: Sequence[Letter], settings: Settings, from_name: str) -> list[
         for letter in letters:
             try:
                 hand_over(server, message(letter, mail.sender or "", from_name), mail.timeout_s)
-            except RefusedError as error:
-                # Also where the connection breaks: what was sent before is not to be sent again.
+            except (RefusedError, ServerError) as error:
+                # Also where the server takes nothing more, or the connection breaks: what was sent
+                # before is not to be sent again.
                 found.append(Sent(letter.to, str(error)))
             else:
                 found.append(Sent(letter.to))
