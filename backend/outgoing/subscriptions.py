@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
 
 from citywise.backend.outgoing.filters import Filter
 from citywise.backend.store import outbox
@@ -165,6 +165,17 @@ def remove_everybodys(connection: Connection, identity: str) -> None:
     owner = connection.scalar(select(_TABLE.c.account).where(_TABLE.c.id == identity))
     if owner is not None:
         remove(connection, owner, identity)
+
+
+of_login = SubscriptionRow.extra["login"].as_string()
+"""The login that gave a browser; None where nobody logs in, as on a machine of one's own."""
+
+
+def end_pushes(connection: Connection, *which: ColumnElement[bool]) -> None:
+    """Alerts reach a browser with no page open for as long as somebody is logged in there."""
+    query = select(_TABLE.c.account, _TABLE.c.id).where(_TABLE.c.form == PUSH, *which)
+    for account, identity in connection.execute(query).all():
+        remove(connection, account, identity)
 
 
 # -- what could not be delivered ------------------------------------------------------

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, select, true, update
+from sqlalchemy import Connection, delete, insert, select, true, update
 
+from citywise.backend.outgoing.subscriptions import end_pushes, of_login
 from citywise.backend.people.accounts import Account, find
 from citywise.backend.people.secret import digest, new_secret
 from citywise.backend.store.models import LoginRow, SubscriptionRow
@@ -15,9 +16,6 @@ from citywise.backend.times import wall_ms
 _SEEN_EVERY_MS = 60_000
 _MOST = 50
 """Logins of one account; the oldest make room."""
-_PUSH = "web-push"
-_LOGIN = SubscriptionRow.extra["login"].as_string()
-"""The login that gave a browser; None where nobody logs in, as on a machine of one's own."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ def of(connection: Connection, account: str) -> list[Login]:
 def close(connection: Connection, account: str, login: str) -> bool:
     """End one login of an account; False if there is none."""
     wanted = delete(LoginRow).where(LoginRow.id == login, LoginRow.account == account)
-    _end_pushes(connection, SubscriptionRow.account == account, login == _LOGIN)
+    end_pushes(connection, SubscriptionRow.account == account, of_login == login)
     return bool(connection.execute(wanted).rowcount)
 
 
@@ -91,20 +89,14 @@ def close_all(connection: Connection, account: str, but: str | None = None) -> N
     """End all logins of an account, but one."""
     wanted = delete(LoginRow).where(LoginRow.account == account)
     connection.execute(wanted if but is None else wanted.where(LoginRow.id != but))
-    others = (_LOGIN.is_(None) | (but != _LOGIN)) if but is not None else true()
-    _end_pushes(connection, SubscriptionRow.account == account, others)
+    others = (of_login.is_(None) | (of_login != but)) if but is not None else true()
+    end_pushes(connection, SubscriptionRow.account == account, others)
 
 
 def trim(connection: Connection) -> None:
     """Remove what has expired."""
     connection.execute(delete(LoginRow).where(LoginRow.expires_ms <= wall_ms()))
-    _end_pushes(connection, _LOGIN.not_in(select(LoginRow.id)))
-
-
-def _end_pushes(connection: Connection, *which: ColumnElement[bool]) -> None:
-    """Alerts reach a browser with no page open for as long as somebody is logged in there."""
-    row = SubscriptionRow
-    connection.execute(delete(row).where(row.form == _PUSH, *which))
+    end_pushes(connection, of_login.not_in(select(LoginRow.id)))
 
 
 def _login(row: Any) -> Login:
