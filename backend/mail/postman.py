@@ -46,7 +46,8 @@ _HOUR_MS = 3_600_000
 _NAMESAKES = 5
 _BROKEN = 3
 """After so many connections that broke in a row it is the server's fault."""
-_JITTER = 0.2
+_PAGES: dict[addresses.Purpose, str] = {"verify": "/mail", "reset": "/reset"}
+"""Where the links in letters lead."""
 _TRIM_S = 3600.0
 _LOOK_S = 0.2
 SENT = Counter("citywise_mail_sent", "Letters that the mail server took")
@@ -198,14 +199,9 @@ class Postman:
         some: Sequence[Letter],
     ) -> Written | None:
         purpose = some[0].purpose
-        if purpose == "verify":
-            return words.link(
-                purpose, f"/mail#{addresses.issue(connection, purpose, to.account, where)}"
-            )
-        if purpose == "reset":
-            return words.link(
-                purpose, f"/reset#{addresses.issue(connection, purpose, to.account, where)}"
-            )
+        if purpose in ("verify", "reset"):
+            secret = addresses.issue(connection, purpose, to.account, where)
+            return words.link(purpose, f"{_PAGES[purpose]}#{secret}")
         if purpose != "notice":
             return words.word(purpose)
         open_now = _notices(connection, to, [one.about for one in some])
@@ -290,7 +286,7 @@ class Postman:
         is_over = error.is_final or self._is_late(letter, now)
         (GIVEN_UP if is_over else FAILED).inc()
         with self._engine.begin() as connection:
-            due = None if is_over else now + self._wait_ms(letter.tries)
+            due = None if is_over else now + round(1000 * self._retries.wait_s(letter.tries))
             # Operators see which letters fail, and not to whom; servers say it.
             letters.fail(connection, mail.letters, said.replace(mail.address, "…"), due)
             if error.of_address and addresses.is_written_to(connection, mail.account, mail.address):
@@ -298,10 +294,6 @@ class Postman:
 
     def _is_late(self, letter: Letter, now_ms: int) -> bool:
         return now_ms - letter.created_ms > self._mail.give_up_hours * _HOUR_MS
-
-    def _wait_ms(self, tries: int) -> int:
-        wait_s = min(self._mail.first_retry_s * 2.0 ** min(tries, 20), self._mail.longest_retry_s)
-        return round(1000 * wait_s * self._retries.dice.uniform(1 - _JITTER, 1 + _JITTER))
 
 
 def _address_for(letter: Letter, to: MailAddress) -> str | None:

@@ -28,7 +28,11 @@ class Retries:
     def failed(self, now: float, asked_s: float = 0) -> None:
         """It was not: wait twice as long as the time before, and no less than the receiver asks
         for, an hour at most."""
-        wait = min(self.first_s * 2.0 ** min(self.failures, _DOUBLINGS), self.longest_s)
+        wait = self.wait_s(self.failures)
         self.failures += 1
-        wait *= self.dice.uniform(1 - _JITTER, 1 + _JITTER)
         self.due = now + max(wait, min(asked_s, _LONGEST_ASKED_S))
+
+    def wait_s(self, failures: int) -> float:
+        """How long what failed so often before waits."""
+        wait = min(self.first_s * 2.0 ** min(failures, _DOUBLINGS), self.longest_s)
+        return wait * self.dice.uniform(1 - _JITTER, 1 + _JITTER)
