@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from flask import Blueprint, Response, request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlalchemy import select
 
 from citywise.backend.api import (
@@ -22,6 +22,7 @@ from citywise.backend.api import (
 )
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.faults_of_people import as_problems
+from citywise.backend.api.instance_bodies import StrictBody
 from citywise.backend.api.languages import chosen
 from citywise.backend.api.pages import page
 from citywise.backend.api.problems import ProblemError, not_found
@@ -44,24 +45,20 @@ _MOST = 100
 """Letters that could not be sent, in one answer."""
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class NewAddress(_Body):
+class NewAddress(StrictBody):
     """An address, and that one may say so: where there is a password, it opens the account."""
 
     address: str = Field(max_length=300)
     password: str | None = Field(default=None, max_length=1000)
 
 
-class Link(_Body):
+class Link(StrictBody):
     """The secret of a link in a letter."""
 
     secret: str = Field(max_length=200)
 
 
-class Forgotten(_Body):
+class Forgotten(StrictBody):
     """Who has forgotten their password: their name, or the address they are written to."""
 
     name: str = Field(min_length=1, max_length=300)

@@ -6,10 +6,11 @@ import hashlib
 from typing import Any
 
 from flask import Blueprint, Response, request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from citywise.backend.api import access, identity, instance_bodies, limits, parameters
 from citywise.backend.api.answers import as_json
+from citywise.backend.api.instance_bodies import StrictBody
 from citywise.backend.api.languages import chosen
 from citywise.backend.api.problems import ProblemError, fault, invalid, not_found
 from citywise.backend.api.state import state
@@ -21,21 +22,17 @@ from citywise.backend.times import iso, iso_or_none
 blueprint = Blueprint("push", __name__)
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+class Keys(StrictBody):
+    """What messages to a browser are encrypted with, in base64url; a browser may say more."""
 
-
-class Keys(_Body):
-    """What messages to a browser are encrypted with, in base64url."""
+    model_config = ConfigDict(extra="ignore")
 
     p256dh: str = Field(max_length=200)
     auth: str = Field(max_length=100)
 
 
-class NewBrowser(BaseModel):
+class NewBrowser(StrictBody):
     """What `PushSubscription.toJSON()` of a browser gives."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     endpoint: str = Field(max_length=1000)
     keys: Keys

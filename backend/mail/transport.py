@@ -9,6 +9,7 @@ import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from email.headerregistry import Address
 from email.message import EmailMessage
 
 from citywise.backend.errors import CitywiseError
@@ -42,6 +43,12 @@ class RefusedError(Exception):
     ) -> None:
         super().__init__(said)
         self.is_final, self.of_address, self.is_broken = is_final, of_address, is_broken
+
+
+def addressed(name: str, address: str) -> Address:
+    """Who a letter is from or to, for its head."""
+    local, _, domain = address.rpartition("@")
+    return Address(display_name=name, username=local, domain=domain)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import formatdate
 from functools import lru_cache
@@ -17,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
+from citywise.backend.mail.transport import addressed
 from citywise.backend.settings import Mail
 from citywise.backend.times import ZONE, parse_ms
 
@@ -120,8 +120,8 @@ def message(written: Written, to: str, mail: Mail, identity: str) -> EmailMessag
     arrive a reader keeps one."""
     sender = mail.sender or ""
     found = EmailMessage()
-    found["From"] = _address(mail.sender_name, sender)
-    found["To"] = _address("", to)
+    found["From"] = addressed(mail.sender_name, sender)
+    found["To"] = addressed("", to)
     found["Subject"] = _line(written.subject)[:_SUBJECT]
     found["Date"] = formatdate()
     found["Message-ID"] = f"<{identity}@{sender.rpartition('@')[2]}>"
@@ -182,8 +182,3 @@ def _local(text: str) -> str:
 def _line(text: str) -> str:
     """What is data stays on its line, whatever is written in it."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def _address(name: str, address: str) -> Address:
-    local, _, domain = address.rpartition("@")
-    return Address(display_name=name, username=local, domain=domain)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 from typing import NamedTuple
 
 from citywise.apps.meeting_mgr.papers.invitations import Method
 from citywise.backend.app import Settings
-from citywise.backend.mail.transport import RefusedError, ServerError, connected, hand_over
+from citywise.backend.mail.transport import (
+    RefusedError,
+    ServerError,
+    addressed,
+    connected,
+    hand_over,
+)
 
 
 class Letter(NamedTuple):
@@ -54,8 +59,8 @@ def send(letters: Sequence[Letter], settings: Settings, from_name: str) -> list[
 def message(letter: Letter, sender: str, from_name: str) -> EmailMessage:
     """A letter as mail: its text, and the invitation both as a part and as a file."""
     mail = EmailMessage()
-    mail["From"] = _address(from_name, sender)
-    mail["To"] = _address(letter.name, letter.to)
+    mail["From"] = addressed(from_name, sender)
+    mail["To"] = addressed(letter.name, letter.to)
     mail["Subject"] = letter.subject
     mail["Date"] = formatdate()
     mail["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2])
@@ -67,8 +72,3 @@ def message(letter: Letter, sender: str, from_name: str) -> EmailMessage:
         letter.calendar, maintype="application", subtype="ics", filename="invitation.ics"
     )
     return mail
-
-
-def _address(name: str, address: str) -> Address:
-    local, _, domain = address.rpartition("@")
-    return Address(display_name=name, username=local, domain=domain)
