@@ -1,39 +1,13 @@
-// Where links in letters lead: an address that is somebody's, and another password.
-import { ask, wrong } from './api.js';
+// Asking for another password, and where the link for it leads.
+import { ask } from './api.js';
 import { nameField, passwordField } from './credentials.js';
 import { h } from './elements.js';
 import { fieldsForm } from './fields-form.js';
+import { takeSecret } from './link-secret.js';
 import { t } from './strings.js';
 import { user } from './user.js';
 
 const LONGEST = 254;
-
-/** The secret in the address of the page, which other pages, that hold none, must not look for. */
-function takeSecret() {
-  const secret = location.hash.slice(1);
-  // Nobody who looks at this screen, or at where the browser has been, shall use it.
-  if (secret) history.replaceState(history.state, '', location.pathname);
-  // A link that is opened where its page is open already changes nothing but what stands behind the #.
-  addEventListener('hashchange', () => location.hash && location.reload());
-  return secret;
-}
-
-customElements.define('verify-address', class extends HTMLElement {
-  connectedCallback() {
-    const secret = takeSecret();
-    const said = h('p', { role: 'status' }, t(secret ? 'mail.verify.ask' : 'fault.link-over'));
-    const confirm = h('button', { type: 'button', class: 'button primary', hidden: !secret, onclick: async () => {
-      try {
-        const { address } = await ask('/mail/verified', { method: 'POST', body: { secret }, again: false });
-        said.textContent = t('mail.verified', { address });
-      } catch (error) {
-        said.textContent = error.errors?.[0]?.message ?? wrong(error);
-      }
-      confirm.remove();
-    } }, t('mail.verify.do'));
-    this.append(said, h('p', { class: 'actions' }, confirm), h('p', { class: 'quiet' }, h('a', { href: '/account#mail' }, t('mail.settings'))));
-  }
-});
 
 customElements.define('reset-password', class extends HTMLElement {
   connectedCallback() {
