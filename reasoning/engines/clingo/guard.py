@@ -376,7 +376,8 @@ class Guard:
         except messages.OverdueError:
             self.close()
             text = f"request `{name}` was stopped: {too_long(seconds)}"
-            raise _stopped(text, seconds) from None
+            # A trial is allowed less than the limit, and what follows it has the rest.
+            raise _stopped(text, min(seconds, self._allowed)) from None
         except messages.EndedError:
             self.close()
             raise SolvingError(

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count, pairwise
 
 import psutil
 import pytest
@@ -17,6 +17,7 @@ from citywise.reasoning.asp.translation.program import UnsupportedError
 from citywise.reasoning.engines import choosing
 from citywise.reasoning.engines.choosing import LARGE, WHOLE, Adaptive, Turn, Way
 from citywise.reasoning.engines.choosing import Choice as EngineName
+from citywise.reasoning.engines.clingo import guard
 from citywise.reasoning.engines.clingo.guard import Guard, GuardedEngine
 from citywise.reasoning.engines.clingo.solver import SolverEngine
 from citywise.reasoning.errors import SolvingError
@@ -551,6 +552,25 @@ def test_a_worker_that_is_stopped_says_what_it_used() -> None:
     with closing(guarded), pytest.raises(LimitError, match="ground atoms") as caught:
         guarded.answer_sets(WindowFacts("q.\n"))
     assert 0 < caught.value.seconds < 50
+
+
+def test_a_trial_that_takes_too_long_leaves_the_rest_to_the_way_that_is_known(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choosing, "WORTH_S", 0.0)
+    what, limits = request("n(N) :- N = #count{R : speed(R,_)}. #show n/1."), Limits(seconds=60)
+    parallel = ParallelEngine(what, limits=limits, executor=processes, engine="auto")
+    (first,) = parallel.answer_sets(speeds(30, 0))
+    monkeypatch.setattr(Adaptive, "choose", tried_for_no_time(Adaptive.choose))
+    used = count()
+    monkeypatch.setattr(guard, "used_s", lambda _process: float(next(used)))
+    assert parallel.answer_sets(speeds(30, 1)) == (first,)
+
+
+def tried_for_no_time(choose: Callable[[Adaptive, int], Turn]) -> Callable[[Adaptive, int], Turn]:
+    """The solver is tried first, in less time than anything takes."""
+    tries = iter([Turn(WHOLE, 1e-6)])
+    return lambda adaptive, facts: next(tries, None) or choose(adaptive, facts)
 
 
 def test_too_many_answer_sets_are_no_reason_to_try_another_way() -> None:
