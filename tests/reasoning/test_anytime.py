@@ -22,6 +22,7 @@ QUEENS = """
 #minimize { I*J*(I*I+7*J)\\101@1,I,J : queen(I,J) }.
 #show queen/2.
 """
+PLENTY_S = 60.0
 
 
 def engine(rules: str) -> AnytimeEngine:
@@ -64,6 +65,24 @@ def test_the_first_answer_is_waited_for_if_there_is_patience() -> None:
     found = engine(f"#const n=24. {QUEENS}").best(WindowFacts(""), 0, patience=60)
     assert found is not None
     assert len(found.answer.atoms) == 24
+
+
+def test_one_that_is_good_enough_is_waited_for() -> None:
+    few = engine(f"#const n=8. {QUEENS}")
+    best = few.best(WindowFacts(""), PLENTY_S)
+    assert best is not None
+    assert best.is_best
+    below = (best.answer.cost[0] + 1,)
+    found = few.best(WindowFacts(""), 0, PLENTY_S, below)
+    assert found is not None
+    assert found.answer.cost == best.answer.cost
+
+
+def test_nothing_is_waited_for_once_the_search_is_over() -> None:
+    found = engine(LEAST).best(WindowFacts("offer(a,3)."), 0, patience=1e6, below=(3,))
+    assert found is not None
+    assert found.is_best
+    assert found.answer.cost == (3,)
 
 
 class Roused:

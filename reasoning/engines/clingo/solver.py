@@ -267,14 +267,21 @@ class AnytimeEngine:
         self._request = request
         self._limits = limits
 
-    def best(self, window: WindowFacts, seconds: float, patience: float = 0) -> Found | None:
+    def best(
+        self,
+        window: WindowFacts,
+        seconds: float,
+        patience: float = 0,
+        below: tuple[int, ...] | None = None,
+    ) -> Found | None:
         """The best answer set that is found in so many seconds; None: there is none at all.
 
-        Where none is found in time the first is waited for, `patience` seconds more. Raises
-        `LimitError` if none was found then either, `SolvingError` with the solver's words.
+        Where none is found in time, or none with costs less than `below`, the first such is
+        waited for, `patience` seconds more. Raises `LimitError` if none at all was found then
+        either, `SolvingError` with the solver's words.
         """
         until_s = time.monotonic() + seconds
-        improving = _Improving(program(self._request, window.supplied), self._limits)
+        improving = _Improving(program(self._request, window.supplied), self._limits, below)
         improving.add("base", improving.rules, window.text)
         improving.ground("base")
         return improving.best(until_s, patience)
@@ -283,11 +290,14 @@ class AnytimeEngine:
 class _Improving(Solving):
     """Solving that goes from each answer set to a better one."""
 
-    def __init__(self, what: AspProgram, limits: Limits | None) -> None:
+    def __init__(
+        self, what: AspProgram, limits: Limits | None, below: tuple[int, ...] | None
+    ) -> None:
         super().__init__(what, limits, _BETTER_AND_BETTER)
         self.rules = what.rules
+        self._below = below
         self._last: AnswerSet | None = None
-        self._has_any = Event()
+        self._is_enough = Event()
 
     def best(self, until_s: float, patience: float) -> Found | None:
         """See `AnytimeEngine.best`; it ends at `until_s` of `time.monotonic()`."""
@@ -295,17 +305,17 @@ class _Improving(Solving):
         self.phase = "solving"
         with (
             self._in_its_words(),
-            self.control.solve(on_model=self._keep, async_=True) as handle,
+            self.control.solve(
+                on_model=self._keep, on_finish=lambda _result: self._is_enough.set(), async_=True
+            ) as handle,
         ):
-            is_done = _over(handle, until_s)
-            if not is_done:
+            if not _over(handle, until_s):
                 # A first answer is worth waiting for; a better one is not.
-                self._has_any.wait(patience)
-                is_done = handle.wait(0)
+                self._is_enough.wait(patience)
             # `get` returns when the search has really ended; until then `_keep` may be called in
             # its thread, and `_last` may change.
             handle.cancel()
-            handle.get()
+            is_done = not handle.get().interrupted
         if self._last is not None:
             return Found(self._last, is_done)
         if is_done:
@@ -315,7 +325,8 @@ class _Improving(Solving):
     def _keep(self, model: clingo.Model) -> bool:
         """Keep a model; whether to go on: where nothing to minimise is ground all are as good."""
         self._last = AnswerSet(sorted_texts(model.symbols(shown=True)), self.cost(model))
-        self._has_any.set()
+        if self._below is None or self._last.cost < self._below:
+            self._is_enough.set()
         return bool(model.cost)
 
 
