@@ -16,7 +16,7 @@ from citywise.reasoning.asp.syntax import Node, variables
 from citywise.reasoning.errors import Finding, RequestError
 from citywise.reasoning.languages.casp.durations import durations
 from citywise.reasoning.languages.casp.entailment import inferring
-from citywise.reasoning.languages.casp.growth import suspects
+from citywise.reasoning.languages.casp.growth import Ranges, overflows, suspects
 from citywise.reasoning.languages.casp.parsing import Reading
 from citywise.reasoning.model.carried import fed, last, since, timed
 from citywise.reasoning.model.request import Signature
@@ -269,6 +269,7 @@ def check_reading(
     *,
     partitioned: bool = False,
     given: Mapping[Signature, int] = MappingProxyType({}),
+    ranges: Ranges = MappingProxyType({}),
     dependencies: Dependencies | None = None,
     refined: Callable[[list[Finding]], Iterable[Finding]] = iter,
 ) -> list[Finding]:
@@ -280,6 +281,8 @@ def check_reading(
         Demand what partitioning needs: negation must be stratified.
     given:
         The numbers of facts that whoever runs the text gives it, where they are known.
+    ranges:
+        Between what the numbers in those facts are, where that is known.
     dependencies:
         What depends on what in the text; default: as its rules read in C-ASP.
     refined:
@@ -295,6 +298,7 @@ def check_reading(
         found += durations(reading)
         dependencies = dependencies or Dependencies(reading.rules)
         found += suspects(reading, dependencies, {**given, **knowledge.counts})
+        found += overflows(reading, ranges)
         found = list(refined(found))
         if partitioned:
             found += _unstratified(reading, dependencies)

@@ -1,23 +1,29 @@
-"""Rules that may ground to far more than their data, or without end (an estimate).
+"""Rules that may ground to far more than their data, or without end, and numbers that may become
+larger than 32 bits (estimates).
 
 What a stream delivers counts as large; what the text itself or a knowledge base lists, and
-what is chosen or aggregated to a few atoms, is counted.
+what is chosen or aggregated to a few atoms, is counted. Numbers of which nothing is known are
+taken to be from 0 to 1,000.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
 from math import prod
+from typing import TypeAlias
 
-from clingo.ast import ASTType, BinaryOperator, ComparisonOperator, Sign
+from clingo.ast import ASTType, BinaryOperator, ComparisonOperator, Sign, UnaryOperator
 
 from citywise.reasoning.asp.dependencies import Dependencies, literals
 from citywise.reasoning.asp.rules import atom_signatures, head_atoms
 from citywise.reasoning.asp.syntax import Constants, Node, variables
 from citywise.reasoning.errors import Finding
 from citywise.reasoning.languages.casp.parsing import Reading
+from citywise.reasoning.model.atoms import LARGEST, SMALLEST
 from citywise.reasoning.model.request import Signature
 
 LARGE = 1_000
@@ -300,3 +306,294 @@ def _walk_unlimited(node: Node) -> Iterator[Node]:
             and node.origin.operator_type == BinaryOperator.Modulo
         )
         stack.extend([node.one("right")] if is_modulo else node.children)
+
+
+Ranges: TypeAlias = Mapping[tuple[str, int], tuple[int, int]]
+"""What is known of numbers: a predicate's name and a position among its arguments, from 0 on;
+the least and the greatest value."""
+_ORDINARY = 1_000
+"""Assumed greatest value of a number of which nothing is known, before it is scaled."""
+_SHOWN = 60
+"""Characters of a term that a message shows."""
+_COMPARED: Mapping[ComparisonOperator, tuple[int | None, int | None]] = {
+    ComparisonOperator.LessThan: (None, -1),
+    ComparisonOperator.LessEqual: (None, 0),
+    ComparisonOperator.GreaterThan: (1, None),
+    ComparisonOperator.GreaterEqual: (0, None),
+    ComparisonOperator.Equal: (0, 0),
+}
+"""What is added to the other side's least value to have that of a variable, and to its greatest."""
+_FLIPPED = {
+    ComparisonOperator.LessThan: ComparisonOperator.GreaterThan,
+    ComparisonOperator.LessEqual: ComparisonOperator.GreaterEqual,
+    ComparisonOperator.GreaterThan: ComparisonOperator.LessThan,
+    ComparisonOperator.GreaterEqual: ComparisonOperator.LessEqual,
+}
+
+
+@dataclass(frozen=True)
+class _Span:
+    """The values of a term: a least and a greatest, and whether they are more than assumed."""
+
+    low: int
+    high: int
+    known: bool
+
+    def __or__(self, other: _Span) -> _Span:
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        return _Span(low, high, self.known and other.known)
+
+    @property
+    def size(self) -> int:
+        """The greatest value either way."""
+        return max(abs(self.low), abs(self.high))
+
+    def at_most(self, limit: int) -> _Span:
+        """Its values, none of them beyond a limit either way."""
+        low, high = (min(max(end, -limit), limit) for end in (self.low, self.high))
+        return replace(self, low=low, high=high)
+
+    def narrowed(self, low: int | None, high: int | None) -> _Span:
+        """Those that a comparison leaves. What it says counts more than what is assumed."""
+        if self.known:
+            least = self.low if low is None else max(self.low, low)
+            greatest = self.high if high is None else min(self.high, high)
+            return _Span(least, max(least, greatest), True)
+        least = self.low if low is None else low
+        greatest = max(self.high, least + _ORDINARY) if high is None else high
+        return _Span(min(least, greatest), greatest, low is not None and high is not None)
+
+
+_Spans: TypeAlias = Mapping[str, _Span]
+_SOME = _Span(0, _ORDINARY, False)
+
+
+def overflows(reading: Reading, ranges: Ranges) -> Iterator[Finding]:
+    """Arithmetic over variables that ordinary values, or those of known ranges, take beyond 32
+    bits. Both engines wrap there, as clingo does."""
+    if any(_operations(rule) for rule in reading.rules):
+        yield from _Numbers(reading, ranges).findings()
+
+
+class _Numbers:
+    """The values that the terms of a program may have, as far as constants, comparisons and known
+    ranges say."""
+
+    def __init__(self, reading: Reading, ranges: Ranges) -> None:
+        self._reading = reading
+        self._ranges = ranges
+        self._constants = Constants(reading.rules)
+        self._given = {*reading.facts, *reading.request.inputs}
+        self._derived: dict[tuple[Signature, int], _Span] = {}
+        # Twice, for rules that stand before those they rest on. What depends on itself need not
+        # come to an end: its values are an estimate.
+        for _ in range(2):
+            self._derived = self._heads()
+
+    def findings(self) -> Iterator[Finding]:
+        """Each least part of a term that does not fit."""
+        for rule in self._reading.rules:
+            if operations := _operations(rule):
+                spans, found = self._variables(rule), list[Node]()
+                for node in operations:
+                    self._span(node, spans, found.append)
+                yield from (self._finding(node, spans) for node in found)
+
+    def _finding(self, node: Node, spans: _Spans) -> Finding:
+        source, end = self._reading.source, node.origin.location.end
+        index = source.index(node.line, node.column)
+        written = source.text[index : source.index(end.line, end.column)]
+        written = written if len(written) <= _SHOWN else f"{written[:_SHOWN]}…"
+        names = sorted(variables(node))
+        listed = ", ".join(f"`{name}`" for name in names)
+        most = self._largest(node, spans)
+        known = [
+            f"`{name}` goes from {spans[name].low} to {spans[name].high}"
+            for name in names
+            if name in spans and spans[name].known
+        ]
+        why = f" ({', '.join(known)})" if known else ""
+        keep = f", or compare before, `{names[0]} <= {most}`" if most and len(names) == 1 else ""
+        message = (
+            f"`{written}` fits 32 bits only while {listed} {'is' if len(names) == 1 else 'are'} at "
+            f"most {most}{why}; beyond that it wraps to another number: use a larger unit, divide "
+            f"before you multiply{keep}"
+        )
+        return Finding(source.location(index), "warning", "overflow", message)
+
+    def _largest(self, node: Node, spans: _Spans) -> int:
+        """The largest value of its variables with which a term still fits."""
+        given = {name: spans.get(name, _SOME) for name in variables(node)}
+        low, high = 0, max(span.size for span in given.values())
+        while low < high:
+            middle = (low + high + 1) // 2
+            below = {name: span.at_most(middle) for name, span in given.items()}
+            if _fits(self._span(node, below)):
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    # -- variables ------------------------------------------------------------------
+
+    def _heads(self) -> dict[tuple[Signature, int], _Span]:
+        """The values of the arguments that rules derive."""
+        found: dict[tuple[Signature, int], _Span] = {}
+        for rule in self._reading.rules:
+            spans: _Spans | None = None
+            for signature, arguments in _arguments(head_atoms(rule)):
+                if signature in self._given:
+                    continue
+                for place, argument in enumerate(arguments):
+                    if spans is None:
+                        spans = self._variables(rule)
+                    span = _held(self._span(argument, spans))
+                    before = found.get((signature, place), span)
+                    found[signature, place] = before | span
+        return found
+
+    def _variables(self, rule: Node) -> _Spans:
+        """The values of a rule's variables."""
+        spans: dict[str, _Span] = {}
+        for signature, arguments in _arguments(_positive(rule)):
+            for place, argument in enumerate(arguments):
+                if argument.kind == ASTType.Variable:
+                    span = self._argument(signature, place)
+                    before = spans.get(argument.name, span)
+                    spans[argument.name] = before if before.known else span
+        for _ in range(2):  # What one comparison says may bound what another compares with.
+            for left, comparison, right in _comparisons(rule):
+                self._narrow(spans, left, comparison, right)
+                self._narrow(spans, right, _FLIPPED.get(comparison, comparison), left)
+        return spans
+
+    def _argument(self, signature: Signature, place: int) -> _Span:
+        if found := self._derived.get((signature, place)):
+            return found
+        if known := self._ranges.get((signature.name, place)):
+            return _Span(*known, True)
+        scale = self._reading.request.scales.get(signature.name, 1) if place == 1 else 1
+        return _Span(0, _ORDINARY * scale, False)
+
+    def _narrow(
+        self, spans: dict[str, _Span], one: Node, comparison: ComparisonOperator, other: Node
+    ) -> None:
+        """What a comparison with something known says of a variable."""
+        if one.kind != ASTType.Variable or comparison not in _COMPARED:
+            return
+        above, below = _COMPARED[comparison]
+        span = _held(self._span(other, spans))
+        if one.name not in spans and comparison == ComparisonOperator.Equal:
+            spans[one.name] = span
+        elif span.known:
+            low = None if above is None else span.low + above
+            high = None if below is None else span.high + below
+            spans[one.name] = spans.get(one.name, _SOME).narrowed(low, high)
+
+    # -- terms ----------------------------------------------------------------------
+
+    def _span(
+        self, term: Node, spans: _Spans, overflow: Callable[[Node], None] | None = None
+    ) -> _Span:
+        """The values of a term, which may not fit; `overflow` is told the least parts of it that do
+        not."""
+        if term.kind == ASTType.Variable:
+            return spans.get(term.name, _SOME)
+        if term.kind == ASTType.Interval:
+            return self._span(term.one("left"), spans) | self._span(term.one("right"), spans)
+        if term.kind == ASTType.SymbolicTerm:
+            number = self._constants.number(term)
+            return _SOME if number is None else _Span(number, number, True)
+        given = [_held(self._span(part, spans, overflow)) for part in term.children]
+        if term.kind == ASTType.UnaryOperation:
+            span = _unary(int(term.origin.operator_type), *given)
+        elif term.kind == ASTType.BinaryOperation:
+            span = _binary(int(term.origin.operator_type), *given)
+        else:
+            return _SOME
+        if overflow is not None and not _fits(span):
+            if variables(term):  # what constants alone come to has been looked at
+                overflow(term)
+            return _SOME
+        return span
+
+
+def _fits(span: _Span) -> bool:
+    return span.low >= SMALLEST and span.high <= LARGEST
+
+
+def _held(span: _Span) -> _Span:
+    """Values to go on with: powers of what does not fit could grow without measure."""
+    return span if _fits(span) else _SOME
+
+
+def _unary(operator: int, one: _Span) -> _Span:
+    if operator == int(UnaryOperator.Absolute):
+        low = 0 if one.low <= 0 <= one.high else min(abs(one.low), abs(one.high))
+        return _Span(low, one.size, one.known)
+    more = 1 if operator == int(UnaryOperator.Negation) else 0
+    return _Span(-one.high - more, -one.low - more, one.known)
+
+
+def _binary(operator: int, one: _Span, other: _Span) -> _Span:
+    known = one.known and other.known
+    match BinaryOperator(operator):
+        case BinaryOperator.Plus:
+            return _Span(one.low + other.low, one.high + other.high, known)
+        case BinaryOperator.Minus:
+            return _Span(one.low - other.high, one.high - other.low, known)
+        case BinaryOperator.Multiplication if one.known or other.known:
+            ends = [a * b for a, b in product((one.low, one.high), (other.low, other.high))]
+            return _Span(min(ends), max(ends), known)
+        case BinaryOperator.Division:
+            least = 1 if other.low <= 0 <= other.high else min(abs(other.low), abs(other.high))
+            size = one.size // least
+            return _Span(-size if min(one.low, other.low) < 0 else 0, size, known)
+        case BinaryOperator.Modulo:
+            size = min(one.size, max(other.size - 1, 0))
+            return _Span(-size if one.low < 0 else 0, size, known)
+        case BinaryOperator.Power if other.known and other.low >= 0:
+            # Beyond 64 it is out of 32 bits already, unless the base is 0 or 1.
+            ends = [a ** min(b, 64) for a in (one.low, one.high) for b in (other.low, other.high)]
+            return _Span(min(0, *ends), max(ends), known)
+        case BinaryOperator.And | BinaryOperator.Or | BinaryOperator.XOr:
+            size = 2 ** max(one.size, other.size).bit_length()
+            return _Span(-size if min(one.low, other.low) < 0 else 0, size - 1, known)
+    # A product of two numbers of which nothing is known would blame rules that are sound.
+    return _SOME
+
+
+def _operations(rule: Node) -> list[Node]:
+    """The outermost operations that have variables; not the minus signs of atoms."""
+    signs = {id(atom.one("symbol")) for atom in rule.walk() if atom.kind == ASTType.SymbolicAtom}
+    found, stack = list[Node](), [rule]
+    while stack:
+        node = stack.pop()
+        if node.kind in _GROWING[1:] and id(node) not in signs:
+            found += [node] if variables(node) else []
+        else:
+            stack.extend(node.children[::-1])
+    return found
+
+
+def _arguments(atoms: Iterable[Node]) -> Iterator[tuple[Signature, tuple[Node, ...]]]:
+    """Atoms without pools: their predicates, and their arguments."""
+    for atom in atoms:
+        symbol = atom.one("symbol")
+        while symbol.kind == ASTType.UnaryOperation:
+            symbol = symbol.one("argument")
+        if symbol.kind == ASTType.Function:
+            (signature,) = atom_signatures(atom)
+            yield signature, symbol.many("arguments")
+
+
+def _comparisons(rule: Node) -> Iterator[tuple[Node, ComparisonOperator, Node]]:
+    """What must hold of the terms of a rule's body."""
+    for part in rule.many("body"):
+        if part.kind != ASTType.Literal or part.origin.sign == Sign.Negation:
+            continue
+        atom = part.one("atom")
+        if atom.kind == ASTType.Comparison:
+            terms = [atom.one("term"), *(guard.one("term") for guard in atom.many("guards"))]
+            for (left, right), guard in zip(pairwise(terms), atom.many("guards"), strict=True):
+                yield left, ComparisonOperator(guard.origin.comparison), right
