@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import statistics
 import sys
@@ -127,18 +128,19 @@ def main() -> int:
     """Torment one city after the other until the time is over."""
     asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     asked.add_argument("--seed", type=int, default=1)
-    asked.add_argument("--minutes", type=float, default=60.0)
+    asked.add_argument("--minutes", type=float, help="60 for rounds, without an end for restarts")
     asked.add_argument("--rounds", type=int, help="so many at most")
     asked.add_argument("--hours", type=float, default=8.0, help="of the city, in a round")
     asked.add_argument("--restarts", type=int, help="of the whole system, in one city")
     given = asked.parse_args()
     if given.restarts:
         with tempfile.TemporaryDirectory(prefix="restarts-") as folder:
-            restarts = Restarting(Path(folder), given.seed, given.restarts, given.minutes).run()
+            minutes = given.minutes or math.inf
+            restarts = Restarting(Path(folder), given.seed, given.restarts, minutes).run()
         said(restarts)
         return 0 if restarts.is_right else 1
     rounds = []
-    for one in _rounds(given.seed, given.minutes, given.rounds, given.hours):
+    for one in _rounds(given.seed, given.minutes or 60, given.rounds, given.hours):
         rounds.append(one)
         said(one)
     summary = _summary(rounds)

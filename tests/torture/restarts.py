@@ -8,6 +8,7 @@ brought back elsewhere.
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import shutil
@@ -61,7 +62,7 @@ class Restarts:
 class Restarting:
     """A city whose system is ended again and again."""
 
-    def __init__(self, folder: Path, seed: int, number: int, minutes: float = 1e9) -> None:
+    def __init__(self, folder: Path, seed: int, number: int, minutes: float = math.inf) -> None:
         self._deadline = time.monotonic() + minutes * 60
         self._folder, self._chance = folder, random.Random(seed)
         self._state = folder / "state-0"
@@ -82,6 +83,8 @@ class Restarting:
         """Do it, and compare."""
         try:
             self._run()
+            if (done := sum(self.told.done.values())) < self.told.number:
+                self.told.error = f"only {done} of {self.told.number} were done in time"
         except Exception as error:  # noqa: BLE001 - it is what this looks for
             self.told.error = f"{type(error).__name__}: {error}"
         return self.told

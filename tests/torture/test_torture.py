@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,11 @@ from citywise.backend.packs.check import check_pack, checked
 from citywise.backend.pipeline.played import Played
 from citywise.backend.pipeline.recorded import entries
 from citywise.backend.times import to_ms
+from citywise.reasoning.engines.clingo.guard import Guard
+from citywise.reasoning.errors import SolvingError
 from tests.torture import timed
 from tests.torture.__main__ import said, tormented
-from tests.torture.city import LEAD_IN, Found
+from tests.torture.city import LEAD_IN, City, Found
 from tests.torture.restarts import WAYS, Restarting, Restarts
 
 
@@ -55,6 +58,30 @@ def test_the_oracle_sees_what_is_lost_doubled_and_early() -> None:
     found.told(hasty, wanted, set())
     assert (found.lost, found.doubled, found.early) == (1, 2, 1)
     assert not found.is_right
+
+
+def test_what_is_right_is_computed_again_where_the_solver_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    city = City(3, START + timedelta(minutes=10))
+    right, answer_sets, asked = city.events(), Guard.evaluate, 0
+
+    def fails_once(*given: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        if asked == 10:
+            raise SolvingError("its process was killed")
+        return answer_sets(*given)
+
+    def fails(*_given: object) -> None:
+        raise SolvingError("there is no memory")
+
+    monkeypatch.setattr(Guard, "evaluate", fails_once)
+    assert city.events() == right
+    assert asked > 10
+    monkeypatch.setattr(Guard, "evaluate", fails)
+    with pytest.raises(AssertionError, match="there is no memory"):
+        city.events()
 
 
 def test_what_is_wrong_is_told_with_the_line_that_does_it_again(
