@@ -10,8 +10,9 @@ BIN := .venv/bin
 PYTEST = mkdir -p .cache/tests && PYTHONDONTWRITEBYTECODE= TMPDIR=$(CURDIR)/.cache/tests $(BIN)/python -m pytest
 # Tests wait more than they compute, so more of them than cores run side by side. tests/conftest.py
 # says in which order, and that one process runs all that start Spark.
-FAST = -m "not slow and not long" -n 2 --no-loadscope-reorder
-ALL = -m "not long" -n 3 --no-loadscope-reorder
+FAST = -m "not slow and not thorough and not long" -n 2 --no-loadscope-reorder
+USUAL = -m "not thorough and not long" -n 3 --no-loadscope-reorder
+THOROUGH = -m "thorough and not long" -n 3 --no-loadscope-reorder
 # Named are those to look at: a test that takes long is made cheaper, or marked `long`.
 SLOWEST = --durations 20 --durations-min 5
 
@@ -21,8 +22,11 @@ help: ## show this list
 demo: prepare ## start the whole system with a simulated city; ARGS="--speed 60" passes options on
 	@exec $(BIN)/citywise demo $(ARGS)
 
-test: prepare-tests ## run all tests but those that take minutes each
-	@$(PYTEST) $(ALL) $(SLOWEST) $(ARGS)
+test: prepare-tests ## run all tests but the thorough ones and those that take minutes each
+	@$(PYTEST) $(USUAL) $(SLOWEST) $(ARGS)
+
+test-thorough: prepare-tests ## run what costs many seconds and repeats much; CI runs it after `make test`
+	@$(PYTEST) $(THOROUGH) $(SLOWEST) $(ARGS)
 
 check: export CITYWISE_EXAMPLES = few
 check: prepare-tests ## ruff, mypy, import-linter and the fast tests, in under 90 s

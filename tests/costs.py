@@ -131,7 +131,7 @@ def _used_s(item: pytest.Item) -> float:
     marked by hand, those that live: to look for them costs 5 ms."""
     own = os.times()
     used = own.user + own.system + own.children_user + own.children_system
-    slow = item.get_closest_marker("slow")
+    slow = item.get_closest_marker("thorough") or item.get_closest_marker("slow")
     by_hand = slow is not None and not slow.kwargs
     for child in psutil.Process().children(recursive=True) if by_hand else ():
         try:

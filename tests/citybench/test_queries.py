@@ -141,11 +141,13 @@ def test_a_request_reads_the_streams_of_its_query_through_the_same_windows(
     assert windows == [tuple(window) for window in bench.query(name).windows]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["Q1_5_win_1", "Q10_5", "Q2", "Q4"])
 def test_an_hour_of_the_streams_gives_the_solutions_of_sparql(bench: Bench, name: str) -> None:
     compare(bench, name, HOUR)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SELECTING)
 def test_a_day_of_the_streams_gives_the_solutions_of_sparql(bench: Bench, name: str) -> None:
     compare(bench, name, SLOTS)

@@ -41,7 +41,7 @@ def test_relations_are_those_of_the_reference_after_every_step(example: Example)
     compare(example)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @settings(max_examples=60)
 @given(changes.examples())
 def test_more_programs_agree_with_the_reference(example: Example) -> None:

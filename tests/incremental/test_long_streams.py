@@ -337,6 +337,7 @@ def test_a_million_evaluations_over_long_streams_are_those_of_the_reference(_sha
         compared += compare(70, 300) + compare(20, 100, guessing=True)
 
 
+@pytest.mark.thorough
 def test_times_that_rules_see_over_long_streams_are_those_of_the_reference() -> None:
     assert compare(6, 60, timed=True) + compare(3, 30, guessing=True, timed=True) >= 1_500
 

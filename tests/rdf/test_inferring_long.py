@@ -118,7 +118,7 @@ def windows_agree(regime: Entailment, static: tuple[Triple, ...], items: list[It
     return count
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("regime", REGIMES)
 def test_hundreds_of_windows_have_the_atoms_of_their_closures(regime: Entailment) -> None:
     count = 0

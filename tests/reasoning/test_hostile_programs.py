@@ -106,6 +106,7 @@ MAKERS: dict[str, Callable[[], str]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_long_text_of_anything_is_read_or_refused_in_seconds(name: str) -> None:
     text = MAKERS[name]()

@@ -342,7 +342,7 @@ def test_hostile_names_and_texts_stay_data(tmp_path: Path) -> None:
         assert reasoner.once().answer_sets[0].atoms == (f"seen({len(lines)})",)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_sensor_repository_loads_in_seconds(data_pack: Path) -> None:
     """44,213 triples in both formats; what the rules do not ask for is left out."""
     rules = (

@@ -67,6 +67,7 @@ def plainly(what: Request) -> list[tuple[list[str], Sequence[int]]]:
     return sorted(found)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rules", PROGRAMS.values(), ids=PROGRAMS)
 def test_a_large_answer_is_what_clingo_says_atom_by_atom(
     rules: str, kind: type[SolverEngine | GuardedEngine]

@@ -252,7 +252,7 @@ def test_the_documentation_shows_what_is_printed_and_names_every_key() -> None:
         assert f"`{key}`" in page, key
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_what_is_printed_does_not_depend_on_hash_seeds() -> None:
     program = (
         "import sys; from pathlib import Path; from citywise.reasoning.run.language import read\n"
