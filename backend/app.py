@@ -10,46 +10,51 @@ neither Flask nor the rest of the web.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from citywise.backend import handing, spawned, times
-    from citywise.backend.api import access, event_stream, identity, limits, parameters, problems
+    from citywise.backend import handing, mail, people, spawned, times
+    from citywise.backend.api import (
+        access,
+        event_stream,
+        identity,
+        limits,
+        parameters,
+        problems,
+        watching,
+    )
     from citywise.backend.api.answers import as_json
     from citywise.backend.api.aside import aside
-    from citywise.backend.api.entitled import Reader
-    from citywise.backend.api.instance_bodies import read as read_body
     from citywise.backend.api.pages import page, translator
     from citywise.backend.api.state import state
     from citywise.backend.errors import CitywiseError
-    from citywise.backend.mqtt_session import BrokerSession
+    from citywise.backend.network import reach
     from citywise.backend.network.topics import Device, Topics
+    from citywise.backend.notices import advising as notices
     from citywise.backend.packs.parts import CityFile, Commands, Limit, Parts
     from citywise.backend.packs.tables import Tables
     from citywise.backend.packs.trial import trial
-    from citywise.backend.people.ids import channel
     from citywise.backend.privacy import boxes
     from citywise.backend.settings import Section, Settings
     from citywise.backend.space import geometry
     from citywise.backend.store import clocks, outbox
     from citywise.backend.store.heartbeat import beat
-    from citywise.backend.store.models import EventRow, OutboxRow, PlaceRow, ReadingRow
+    from citywise.backend.store.models import EventRow, PlaceRow, ReadingRow
     from citywise.backend.store.upsert import upsert
 
 __all__ = [
-    "BrokerSession",
     "CityFile",
     "CitywiseError",
     "Commands",
     "Device",
     "EventRow",
     "Limit",
-    "OutboxRow",
     "Parts",
     "PlaceRow",
-    "Reader",
     "ReadingRow",
     "Section",
     "Settings",
@@ -60,7 +65,6 @@ __all__ = [
     "aside",
     "beat",
     "boxes",
-    "channel",
     "clocks",
     "event_stream",
     "geometry",
@@ -68,17 +72,21 @@ __all__ = [
     "identity",
     "later",
     "limits",
+    "mail",
+    "notices",
     "outbox",
     "page",
     "parameters",
+    "people",
     "problems",
-    "read_body",
+    "reach",
     "spawned",
     "state",
     "times",
     "translator",
     "trial",
     "upsert",
+    "watching",
 ]
 
 _WHERE: Mapping[str, str] = {
@@ -87,8 +95,6 @@ _WHERE: Mapping[str, str] = {
     "aside": "api.aside:aside",
     "beat": "store.heartbeat:beat",
     "boxes": "privacy.boxes",
-    "BrokerSession": "mqtt_session:BrokerSession",
-    "channel": "people.ids:channel",
     "CityFile": "packs.parts:CityFile",
     "CitywiseError": "errors:CitywiseError",
     "clocks": "store.clocks",
@@ -101,15 +107,16 @@ _WHERE: Mapping[str, str] = {
     "identity": "api.identity",
     "Limit": "packs.parts:Limit",
     "limits": "api.limits",
+    "mail": "mail",
+    "notices": "notices.advising",
     "outbox": "store.outbox",
-    "OutboxRow": "store.models:OutboxRow",
     "page": "api.pages:page",
     "parameters": "api.parameters",
+    "people": "people",
     "Parts": "packs.parts:Parts",
     "PlaceRow": "store.models:PlaceRow",
     "problems": "api.problems",
-    "read_body": "api.instance_bodies:read",
-    "Reader": "api.entitled:Reader",
+    "reach": "network.reach",
     "ReadingRow": "store.models:ReadingRow",
     "Section": "settings:Section",
     "Settings": "settings:Settings",
@@ -121,12 +128,27 @@ _WHERE: Mapping[str, str] = {
     "translator": "api.pages:translator",
     "trial": "packs.trial:trial",
     "upsert": "store.upsert:upsert",
+    "watching": "api.watching",
 }
+_FORMER: Mapping[str, str] = {
+    "BrokerSession": "handing.BrokerSession",
+    "channel": "people.ids.channel",
+    "OutboxRow": "outbox.OutboxRow",
+    "read_body": "parameters.body",
+    "Reader": "event_stream.Reader",
+}
+"""Names that are to go with the next major version, and what to write instead."""
 
 
 if not TYPE_CHECKING:  # a checker would take any name for one of the face's
 
     def __getattr__(name: str) -> Any:
+        if name in _FORMER:
+            instead = _FORMER[name]
+            said = f"`{name}` of {__name__} is to go; write `{instead}`"
+            warnings.warn(said, DeprecationWarning, stacklevel=2)
+            module, _, attribute = instead.partition(".")
+            return attrgetter(attribute)(__getattr__(module))
         if name not in _WHERE:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         module, _, attribute = _WHERE[name].partition(":")

@@ -107,7 +107,7 @@ def test(path: str, scenarios: tuple[str, ...], update: bool, kinds: tuple[Path,
     for outcome in outcomes:
         if update and not outcome.failures:
             scenario_run.update(outcome)
-        click.echo("\n".join(scenario_text.report(pack, outcome, updated=update)))
+        click.echo("\n".join(scenario_text.report(pack, outcome, updated=update, kinds=kinds)))
     tried = trial.pages(pack.folder) if pack.manifest.python and not scenarios else []
     for page in tried:
         said = "; ".join(page.faults) or "shown"

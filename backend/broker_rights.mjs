@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 const PLACES = 'places/#'
 const READINGS = ['observations/#', 'events/#'] // what sensors and detectors tell
 const OPEN_EVENTS = 'city/events/+/+' // what we tell of them; `events/#` is what detectors do
+const OPEN = [OPEN_EVENTS, 'city/readings/+/+'] // what every device may hear
 const CITY = [PLACES, ...READINGS]
 const GIVEN = ['sensors', 'places'] // by admins only, and not part of `all`
 const RETAINED = ['places', 'events', 'city', 'clock', 'status']
@@ -19,7 +20,7 @@ const PROCESSES = {
   source: { read: ['status/ingest', 'control/source'], write: [...CITY, 'clock'] },
   web: { read: [], write: [...CITY, 'control/source'] },
   connectors: { read: [], write: CITY },
-  notifier: { read: ['notices/+/+/seen', OPEN_EVENTS], write: ['notices/+/+', OPEN_EVENTS] }
+  notifier: { read: ['notices/+/+/seen', OPEN_EVENTS], write: ['notices/+/+', ...OPEN] }
 }
 
 export const NOBODY = { read: [], write: [] }
@@ -78,7 +79,7 @@ export class Rights {
     const may = (right) => entry.rights.includes(right) || (!GIVEN.includes(right) && entry.rights.includes('all'))
     const feeds = GIVEN.some(may)
     const notices = `notices/${entry.user}/${token}`
-    const read = may('notices') ? [OPEN_EVENTS, notices] : [OPEN_EVENTS]
+    const read = may('notices') ? [...OPEN, notices] : OPEN
     const write = feeds ? [`status/${token}`] : []
     if (may('notices')) write.push(`${notices}/seen`)
     if (may('context')) write.push(`context/${entry.user}`)

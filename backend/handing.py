@@ -12,8 +12,10 @@ import paho.mqtt.client as paho
 from citywise.backend import mqtt
 from citywise.backend.errors import CitywiseError
 from citywise.backend.mqtt_session import BrokerSession
+from citywise.backend.network.broker_rights import write as tell_broker
 from citywise.backend.settings import Broker
 
+__all__ = ["BrokerSession", "Hand", "NotHandedError", "close", "hand", "tell_broker"]
 WAIT_S = 5.0
 REST_S = 1.0
 """So long after a broker was not there it is not looked for again."""

@@ -20,7 +20,7 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from citywise.backend import logs, own_files, telemetry
+from citywise.backend import logs, own_files, telemetry, times
 from citywise.backend.errors import CitywiseError
 from citywise.backend.kinds import Kinds
 from citywise.backend.settings import Settings
@@ -53,13 +53,12 @@ def main() -> None:
 
 def _tell(settings: Settings, role: str, error: CitywiseError) -> None:
     """Say what the user can mend: in the process' log, and at /readyz."""
-    from citywise.backend.store.database import create_engine_for
     from citywise.backend.store.heartbeat import fail
 
     logging.getLogger("citywise").error("%s", error)
     with (
         contextlib.suppress(SQLAlchemyError),
-        create_engine_for(settings.database_url).begin() as connection,
+        settings.open_database().begin() as connection,
     ):
         fail(connection, role, str(error))
 
@@ -78,8 +77,9 @@ def _orders(file: str) -> dict[str, Any]:
 
 
 def _settings(role: str, values: dict[str, Any]) -> Settings:
-    """The settings of a process, by what the supervisor has written."""
+    """The settings of a process, which goes by the city's clock, as the supervisor wrote them."""
     settings = Settings.model_validate(values["settings"])
+    times.use_zone(settings.city.zone)
     return settings.model_copy(update={"broker": settings.broker.of_process(role)})
 
 
@@ -92,32 +92,28 @@ def _web(settings: Settings, again: Callable[[], Settings]) -> None:
 def _ingest(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
     from citywise.backend.ingest.intake import IntakeStore
     from citywise.backend.ingest.service import IngestService
-    from citywise.backend.store.database import create_engine_for
     from citywise.backend.store.letters import Bounds
 
-    store = IntakeStore(create_engine_for(settings.database_url), Bounds.of(settings.ingest))
+    store = IntakeStore(settings.open_database(), Bounds.of(settings.ingest))
     IngestService(settings, store, stop).run()
 
 
 def _pipeline(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
     from citywise.backend.pipeline.service import PipelineService
-    from citywise.backend.store.database import create_engine_for
 
-    PipelineService(settings, create_engine_for(settings.database_url), stop).run()
+    PipelineService(settings, settings.open_database(), stop).run()
 
 
 def _notifier(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
     from citywise.backend.notices.notifier import NotifierService
-    from citywise.backend.store.database import create_engine_for
 
-    NotifierService(settings, create_engine_for(settings.database_url), stop).run()
+    NotifierService(settings, settings.open_database(), stop).run()
 
 
 def _connectors(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
     from citywise.backend.sources.service import SourcesService
-    from citywise.backend.store.database import create_engine_for
 
-    SourcesService(settings, create_engine_for(settings.database_url), stop).run()
+    SourcesService(settings, settings.open_database(), stop).run()
 
 
 def _of_app(name: str) -> Callable[[Settings, dict[str, Any], threading.Event], None]:
@@ -125,9 +121,8 @@ def _of_app(name: str) -> Callable[[Settings, dict[str, Any], threading.Event], 
 
     def serve(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
         from citywise.backend.packs.parts import brought_to
-        from citywise.backend.store.database import create_engine_for
 
-        engine = create_engine_for(settings.database_url)
+        engine = settings.open_database()
         service = brought_to(settings).usable(engine)[name].service
         assert service is not None, f"the app {name} brings no process"
         service(settings, engine, stop)

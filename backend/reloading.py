@@ -21,6 +21,7 @@ FILE = "reloaded.json"
 _EXCEPT: Mapping[str, frozenset[str]] = {
     "fetching": frozenset(),
     "history": frozenset(),
+    "outgoing": frozenset(),
     "people": frozenset({"demo_user"}),
     "sign_in": frozenset(),
     "sources": frozenset(),

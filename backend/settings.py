@@ -7,7 +7,7 @@ import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -21,7 +21,11 @@ from pydantic import (
 )
 
 from citywise.backend.errors import CitywiseError
+from citywise.backend.times import ZONE
 from citywise.reasoning import Limits
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
 
 OfApp = TypeVar("OfApp", bound="Section")
 
@@ -38,6 +42,9 @@ _MOST_PARTS = 1000
 def _separated(given: object) -> object:
     """A list that an environment variable gives as text, its elements separated by commas."""
     return given.split(",") if isinstance(given, str) else given
+
+
+_Link = Annotated[str, Field(pattern=r"^(https?://|mailto:)[^\s\"<>]+$")]
 
 
 class Section(BaseModel):
@@ -144,6 +151,13 @@ def _is_filter(topic: str) -> bool:
     return sized and "\0" not in topic and plain and "#" not in levels[:-1]
 
 
+def _see_zone(name: str, where: str = "") -> None:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(f"{where}no time zone `{name}`") from error
+
+
 class Subscribed(Section):
     """A context broker of NGSI-LD that is to notify us of its entities."""
 
@@ -203,10 +217,7 @@ class Source(Section):
             if not re.fullmatch(r"https?://[^\s/?#]+\S*", url):
                 raise ValueError(f"source `{self.name}`: `{url}` is no http(s) address")
         if self.zone is not None:
-            try:
-                ZoneInfo(self.zone)
-            except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-                raise ValueError(f"source `{self.name}`: no time zone `{self.zone}`") from error
+            _see_zone(self.zone, f"source `{self.name}`: ")
         return self
 
 
@@ -343,6 +354,8 @@ class City(Section):
 
     folder: Path | None = None
     """Where the road network and the named places are; default: `city` in `data_dir`."""
+    zone: str = ZONE
+    """The time zone of its days, times of day and opening hours."""
     planners: int = Field(default=2, ge=1, le=64)
     """Processes that plan for the web pages."""
     car_cost_per_km: float = Field(default=2.0, ge=0)
@@ -355,6 +368,22 @@ class City(Section):
     parking_day_most: float = Field(default=160.0, ge=0)
     """The most that such a garage is taken to ask for 24 hours."""
     currency: str = Field(default="DKK", pattern=r"^[A-Z]{3}$")
+
+    @field_validator("zone")
+    @classmethod
+    def _zone_there_is(cls, given: str) -> str:
+        _see_zone(given)
+        return given
+
+
+class Links(Section):
+    """What the menu of every page leads to, where whoever runs the city has such pages."""
+
+    help: _Link | None = None
+    feedback: _Link | None = None
+    privacy: _Link | None = None
+    about: _Link | None = None
+    """Who runs the city: the imprint."""
 
 
 class Web(Section):
@@ -383,6 +412,7 @@ class Web(Section):
     """How long a connection may stay open without a request."""
     send_seconds: float = Field(default=60, gt=0)
     """How long a client may take nothing of an answer."""
+    links: Links = Links()
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Web:
@@ -489,6 +519,13 @@ class History(Section):
     """Events that are over."""
 
 
+class Outgoing(Section):
+    """What leaves as MQTT topics beside events (docs/outgoing.md)."""
+
+    readings: bool = False
+    """Whether each reading of a public kind does."""
+
+
 class Webhooks(Section):
     """How changes are posted to subscribers (docs/outgoing.md)."""
 
@@ -591,6 +628,7 @@ class Settings(Section):
     people: People = People()
     sign_in: SignIn = SignIn()
     history: History = History()
+    outgoing: Outgoing = Outgoing()
     webhooks: Webhooks = Webhooks()
     mail: Mail = Mail()
     fetching: Fetching = Fetching()
@@ -616,6 +654,12 @@ class Settings(Section):
     def of_apps(self) -> dict[str, Any]:
         """What stands in sections that are not Citywise's own, by name."""
         return self.model_extra or {}
+
+    def open_database(self) -> Engine:
+        """The database; each process opens it once."""
+        from citywise.backend.store.database import create_engine_for
+
+        return create_engine_for(self.database_url)
 
     def section(self, name: str, model: type[OfApp]) -> OfApp:
         """What stands in the section of an app, or its defaults."""

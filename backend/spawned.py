@@ -6,6 +6,7 @@ other threads.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from citywise.backend.repeats import Repeats
 from citywise.reasoning.budget import environment
 
 _LENGTHS = struct.Struct("!II")
@@ -95,7 +97,10 @@ class Spawned:
 
 
 def asker() -> socket.socket:
-    """In such a process: the socket over which it is asked."""
+    """In such a process: the socket over which it is asked. From now on its log tells a fault
+    that repeats only now and then."""
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(Repeats())
     channel = socket.socket(fileno=int(sys.argv[1]))
     channel.setblocking(True)  # Under gevent the other side made it not to block.
     return channel

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from citywise.backend import settings as configuration
+from citywise.backend import times
 from citywise.backend.settings import Settings
 
 
@@ -32,6 +33,7 @@ def of_a_system(command: Callable[..., None]) -> Callable[..., None]:
         if config is not None and state is not None:
             raise click.UsageError("give --config or --state: they mean two systems")
         settings = configuration.load(config) if state is None else Settings(data_dir=state)
+        times.use_zone(settings.city.zone)
         command(settings, **given)
 
     return with_settings

@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
+import os
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
 from time import time_ns
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 from pydantic import BeforeValidator, Field
 
 ZONE = "Europe/Copenhagen"
-"""The city's time zone: what its people call ten o'clock."""
+"""The time zone of a city that names none."""
+ZONE_VARIABLE = "CITYWISE_ZONE"
+"""Of the environment: Spark's processes and the planner's have it from whoever starts them."""
 _LATEST_MS = 4_102_444_800_000
 """2100: what is later is a slip."""
 _LOST_PLUS = re.compile(r" (\d\d:?\d\d)$")
+
+
+def use_zone(name: str) -> None:
+    """Have this process, and those that it starts, go by a time zone."""
+    os.environ[ZONE_VARIABLE] = name
+
+
+def zone_name() -> str:
+    """The city's time zone: what its people call ten o'clock."""
+    return os.environ.get(ZONE_VARIABLE, ZONE)
+
+
+def zone() -> ZoneInfo:
+    """The city's time zone, to compute with."""
+    return ZoneInfo(zone_name())
+
+
+def local(ms: int) -> datetime:
+    """The city's time of Unix milliseconds."""
+    return from_ms(ms).astimezone(zone())
+
+
+def clock(ms: int) -> str:
+    """Hours and minutes by the city's clocks, `07:30`."""
+    return local(ms).strftime("%H:%M")
 
 
 def wall_ms() -> int:

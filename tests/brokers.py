@@ -17,7 +17,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from citywise.backend.broker import BrowserListener, EmbeddedBroker
 from citywise.backend.network.topics import Topics
-from citywise.backend.people.tokens import broker_hash
+from citywise.backend.people.secret import broker_hash
 from citywise.backend.settings import Broker
 
 REFUSED = 128

@@ -7,7 +7,10 @@ import inspect
 import re
 import subprocess
 import sys
+from operator import attrgetter
 from types import ModuleType
+
+import pytest
 
 from citywise.backend import app
 from citywise.backend.machine import REPOSITORY
@@ -40,6 +43,15 @@ def test_what_the_page_says_of_a_module_is_in_it() -> None:
         assert module not in modules or hasattr(getattr(app, module), name), f"{module}.{name}"
 
 
+def test_a_former_name_works_and_warns_of_what_to_write() -> None:
+    told = dict(re.findall(r"^- `(\w+)` is `([\w.]+)`$", PAGE, re.M))
+    assert told == app._FORMER
+    for former, now in told.items():
+        with pytest.warns(DeprecationWarning, match=f"`{former}` .* write `{now}`"):
+            found = getattr(app, former)
+        assert found is attrgetter(now)(app)
+
+
 def test_declaring_parts_loads_no_web() -> None:
     program = (
         "import sys; from citywise.backend.app import Parts, Settings, Topics, later; "
@@ -47,6 +59,19 @@ def test_declaring_parts_loads_no_web() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_who_knows_people_loads_no_apps() -> None:
+    """Every process knows people; few ask what apps know of them."""
+    program = (
+        "import sys; from citywise.backend.people import accounts, ids, names, secret; "
+        "print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert loaded & {"citywise.backend.packs.parts", "click"} == set()
 
 
 def test_a_web_process_loads_only_what_each_one_needs() -> None:
@@ -69,6 +94,6 @@ def beyond(folder: str) -> set[str]:
     } - {"app"}
 
 
-def test_the_example_and_the_starter_import_nothing_else_of_ours() -> None:
-    for folder in ("examples/pulse", "backend/packs/starters"):
+def test_the_example_the_starter_and_the_meetings_import_nothing_else_of_ours() -> None:
+    for folder in ("examples/pulse", "backend/packs/starters", "apps/meeting_mgr"):
         assert beyond(folder) == set()

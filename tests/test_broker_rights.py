@@ -84,6 +84,7 @@ MAY_SEND = [
     ("citywise.web", "control/source"),
     ("citywise.web", "observations/air"),
     ("citywise.notifier", f"notices/{ANNA}/{PHONE}"),
+    ("citywise.notifier", "city/readings/noise/n1"),
     ("citywise.ingest", "status/ingest"),
 ]
 MAY_NOT_SEND = [
@@ -113,6 +114,8 @@ MAY_NOT_SEND = [
     (METER, "observations/noise/n1/more"),
     (METER, "observations"),
     (METER, "events/jam"),
+    (METER, "city/readings/noise/n1"),
+    (SENSOR, "city/readings/noise/n1"),
     (METER, "rooms/n1"),
     (METER, "places/noise_meter/x1"),
     (METER, "places/n1"),
@@ -129,6 +132,7 @@ MAY_NOT_SEND = [
     ("citywise.source", f"notices/{ANNA}/{PHONE}"),
     ("citywise.web", f"context/{ANNA}"),
     ("citywise.notifier", "observations/traffic"),
+    ("citywise.notifier", "city/readings"),
     ("citywise.notifier", f"notices/{ANNA}/{PHONE}/seen"),
     ("citywise.ingest", "observations/traffic"),
     ("citywise.ingest", "status/web-1"),
@@ -161,15 +165,16 @@ def test_what_somebody_may_not_send_reaches_nobody(
 def test_at_no_topic_of_the_guide_a_device_tells_or_hears_what_is_anothers(
     city: City, watcher: Client, user: str, of: str, token: str
 ) -> None:
-    """But for the city's events, which every device may hear."""
+    """But for the city's events and readings, which every device may hear."""
     guide = (REPOSITORY / "docs" / "mqtt.md").read_text(encoding="utf-8")
     found = re.findall(r"^\| `citywise/([^`]*)` \|", guide, re.MULTILINE)
     whose = {"<user>": of, "<token>": token}
     topics = [re.sub("<[a-z]+>", lambda name: whose.get(name[0], "x1"), topic) for topic in found]
-    assert len(topics) >= 13
+    heard = ("city/events/", "city/readings/")
+    assert len(topics) >= 14
     with client(city, user) as device:
         for topic in topics:
-            assert device.reads(f"town/{topic}") == topic.startswith("city/events/"), topic
+            assert device.reads(f"town/{topic}") == topic.startswith(heard), topic
             assert device.sends(f"town/{topic}"), topic  # it is dropped
     assert watcher.sends("town/last")
     assert watcher.heard.get(timeout=SENT)[0] == "town/last"
@@ -365,6 +370,8 @@ def test_what_somebody_may_read_is_granted(city: City, user: str, topic: str) ->
         (PHONE, f"+/context/{BEN}"),
         (OTHER, f"town/notices/{BEN}/{OTHER}"),
         (SENSOR, "town/observations/#"),
+        (PHONE, "town/city/#"),
+        ("citywise.ingest", "town/city/readings/+/+"),
         ("citywise.ingest", "town/#"),
         ("citywise.ingest", "town/notices/#"),
         ("citywise.source", "town/context/#"),

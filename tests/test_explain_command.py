@@ -157,6 +157,7 @@ HARD = """{ x }.
 ENDLESS = "n(0). n(X+1) :- n(X). x :- n(-1)."
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("text", "seconds", "says"),
     [

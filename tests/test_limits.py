@@ -49,6 +49,7 @@ SLOW = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SLOW)
 def test_a_regular_expression_that_never_ends_is_stopped_and_its_rule_named(
     folder: Folder, name: str
@@ -72,7 +73,7 @@ def test_an_inference_that_takes_too_long_is_stopped_and_its_files_named(folder:
     assert "circle.ttl under rdfs was stopped: it took more than 1 s" in done.stdout + done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_rule_too_long_to_be_read_in_time_is_stopped(folder: Folder) -> None:
     body = ", ".join(f"p{n}(X)" for n in range(20_000))
     folder.write("long.casp", f"{WINDOW}h(X) :- {body}.\n")

@@ -62,7 +62,7 @@ def test_what_is_another_users_is_told_of(tmp_path: Path, monkeypatch: pytest.Mo
     assert own_files.tighten(tmp_path) == [file]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_no_process_leaves_anything_that_others_may_read(tmp_path: Path) -> None:
     """Also in a folder that was there before, with files of an earlier version."""
     with umask(0o022):

@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import psutil
 import pytest
 from sqlalchemy import insert
 
+from citywise.backend.broker import EmbeddedBroker
 from citywise.backend.operations import readiness
-from citywise.backend.settings import Settings, Start, Web
+from citywise.backend.settings import Broker, Mail, Settings, Start, Web
 from citywise.backend.store.models import CursorRow
 from citywise.backend.supervisor import StartError, System
 from citywise.backend.times import parse_ms
@@ -304,3 +306,21 @@ def test_a_source_starts_when_there_is_somebody_to_read_it(system: Parts) -> Non
         "feeding the hours before the start: 0 %",
         "feeding the hours before the start: 50 %",
     ]
+
+
+def test_no_process_is_given_a_secret_among_its_arguments(tmp_path: Path) -> None:
+    """Which everybody on the machine may read."""
+    mail = Mail(host="127.0.0.1", sender="a@b.c", username="city", password="of-the-mail")
+    broker = Broker(username="city", password="of-the-broker")
+    system = System(Settings(data_dir=tmp_path, mail=mail, broker=broker))
+    roles = ("ingest", "pipeline", "notifier", "web", "source")
+    given = [str(part) for role in roles for part in system.command(role)]
+    embedded = EmbeddedBroker(0, "city", "of-the-broker", rights=tmp_path / "rights.json")
+    embedded.start()
+    try:
+        assert embedded.process is not None
+        given += psutil.Process(embedded.process.pid).cmdline()
+    finally:
+        embedded.stop()
+    assert "citywise.backend.process" in given
+    assert not [part for part in given if "of-the-" in part]

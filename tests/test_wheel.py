@@ -147,7 +147,7 @@ def test_a_wheel_from_the_sdist_is_the_wheel(source: Path, wheel: Path, tmp_path
         }  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_reasoner_stands_alone(wheel: Path, tmp_path: Path) -> None:
     installed = Installed(tmp_path, wheel, set())
     program = tmp_path / "p.casp"
@@ -203,6 +203,7 @@ def test_what_operators_copy_is_in_the_wheel(wheel: Path) -> None:
     assert {f"citywise/{path.relative_to(REPOSITORY)}" for path in files} <= names
 
 
+@pytest.mark.long
 def test_the_demo_runs_from_the_wheel(wheel: Path, source: Path, tmp_path: Path) -> None:
     """Broker, pages, ontologies, browser libraries and the rules of our apps are in it; an app
     that is installed beside it serves its page."""

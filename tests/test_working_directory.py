@@ -60,7 +60,7 @@ def test_a_program_is_evaluated_in_a_crowded_folder(crowded: Path) -> None:
     assert done.stdout == '{"t":null,"answer_sets":[["q(2)"]]}\n'
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_system_starts_in_a_crowded_folder(crowded: Path) -> None:
     with small_system(crowded / "data") as system:
         assert set(system.children) >= {"ingest", "notifier", "web", "travel_planner"}

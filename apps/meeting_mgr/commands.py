@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from citywise.backend.app import Settings, handing
-from citywise.backend.system_option import of_a_system
+from citywise.backend.app import Commands, Settings, handing
 
 
 @click.group()
@@ -26,17 +25,16 @@ def meetings() -> None:
     show_default=True,
     help="Recorded seconds per second.",
 )
-@of_a_system
+@Commands.of_running
 def replay_room(settings: Settings, file: Path, room: str, speed: float) -> None:
     """Send the readings in FILE as those of a room's sensors to a system that runs.
 
     FILE is one of UCI's Occupancy Detection or Room Occupancy Estimation (CSV, may be gzipped).
     """
     from citywise.apps.meeting_mgr import replaying, topics
-    from citywise.backend.supervisor import as_run
 
     recording = [*replaying.rows(file)]
-    broker = as_run(settings).broker
+    broker = settings.broker
     topic = topics.of_room(broker.prefix, room)
     hand = handing.Hand(broker)
     try:

@@ -40,6 +40,13 @@ class Left(Value):
     removed: bool = False
 
 
+class WentAway(Value):
+    """Somebody closed the page, or lost the connection; or is back in their place."""
+
+    kind: Literal["away"] = "away"
+    is_away: bool
+
+
 class AbilityChanged(Value):
     """What somebody can do changed."""
 
@@ -113,6 +120,13 @@ class HandRaised(Value):
     kind: Literal["hand"] = "hand"
 
 
+class ArrivalTold(Value):
+    """Somebody lets the meeting know when they arrive, or no longer; not when that is."""
+
+    kind: Literal["arrival"] = "arrival"
+    tells: bool
+
+
 class StateChanged(Value):
     """The meeting was started, ended, cancelled or restored."""
 
@@ -123,6 +137,7 @@ class StateChanged(Value):
 Body = Annotated[
     Joined
     | Left
+    | WentAway
     | AbilityChanged
     | PresenceChanged
     | ItemChanged
@@ -130,6 +145,7 @@ Body = Annotated[
     | Decided
     | Acted
     | HandRaised
+    | ArrivalTold
     | StateChanged,
     Field(discriminator="kind"),
 ]

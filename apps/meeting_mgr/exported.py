@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr import reminders, store
 from citywise.apps.meeting_mgr.entries import Entry
 from citywise.apps.meeting_mgr.model import Person, Sensor
 from citywise.apps.meeting_mgr.record import MeetingRecord
-from citywise.apps.meeting_mgr.steps import consent
+from citywise.apps.meeting_mgr.steps import arriving, consent
 from citywise.apps.meeting_mgr.tables import MeetingPersonRow, MeetingRow
 from citywise.backend.app import Settings, times
 from citywise.backend.app import boxes as sealing
@@ -40,12 +40,16 @@ def of(connection: Connection, boxes: sealing.Boxes, user: str) -> list[dict[str
 def withdrawn(connection: Connection, settings: Settings, user: str, subject: str) -> None:
     """Share nothing any more that tells of a kind of context whose use a user allows no longer,
     and keep nothing of it, also in meetings that the user has left."""
-    boxes, sensors = store.boxes_of(settings), RESTS_ON.get(subject, ())
+    boxes, sensors, now_ms = store.boxes_of(settings), RESTS_ON.get(subject, ()), times.wall_ms()
     for person in store.people_of_user(connection, boxes, user) if sensors else ():
         record = store.find(connection, boxes, person.meeting)
-        if record is not None:
-            step = consent.withdraw(record, person, sensors, times.wall_ms())
-            store.write(connection, boxes, step)
+        if record is None:
+            continue
+        step = consent.withdraw(record, person, sensors, now_ms)
+        store.write(connection, boxes, step)
+        [person] = step.people
+        if person.tells_arrival:  # It follows from where they are.
+            store.write(connection, boxes, arriving.withdraw(record, person, now_ms))
 
 
 def forgotten(connection: Connection, user: str) -> None:
@@ -64,6 +68,7 @@ def _hosted(connection: Connection, boxes: sealing.Boxes, record: MeetingRecord)
     return {
         "role": "host",
         "id": record.id,
+        "reminder_minutes": _reminder(connection, record.id, record.user),
         "state": record.state,
         "created": times.iso_or_none(record.created_ms),
         "updated": times.iso_or_none(record.updated_ms),
@@ -82,9 +87,15 @@ def _joined(connection: Connection, boxes: sealing.Boxes, person: Person) -> dic
     entries = [_entry(entry) for entry in mine]
     return {
         "role": "participant",
+        "reminder_minutes": _reminder(connection, person.meeting, person.user or ""),
         **_exported_value(person.model_dump(mode="json")),
         "entries": entries,
     }
+
+
+def _reminder(connection: Connection, meeting: str, user: str) -> int | None:
+    found = reminders.of(connection, meeting, user)
+    return None if found is None else found.minutes
 
 
 def _entry(entry: Entry) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from citywise.backend.app import times
-from citywise.backend.people.names import is_seen
+from citywise.backend.app import people, times
 
 APP = "meeting_mgr"
 
@@ -92,7 +91,7 @@ def _lines(text: str) -> str:
 
 
 def _visible_text(text: str) -> str:
-    if not is_seen(text):
+    if not people.names.is_seen(text):
         raise ValueError(f"found {text!a}, which shows nothing; expected text that can be seen")
     return text
 
@@ -208,6 +207,8 @@ class Rules(Value):
     """Proposals of these kinds are applied without asking; they can be undone."""
     show_abilities_to_all: bool = False
     """Whether participants see what the others can do."""
+    talk_time: bool = False
+    """Whether the minutes say how long each spoke, if all agree."""
     absence_minutes: int = Field(default=15, ge=1, le=480)
     """For so long, from now, somebody who cannot take part is taken to be unable to."""
 
@@ -236,6 +237,25 @@ class Move(Value):
     at_ms: Instant
 
 
+Every = Literal["week", "fortnight", "weekdays", "month"]
+"""How often a meeting is again: `month` on the same weekday of it, as the second Tuesday."""
+
+
+class Series(Value):
+    """Of a meeting that is again and again: each time is a meeting of its own."""
+
+    id: str
+    """The first meeting's id: by it calendars know all of them."""
+    every: Every | None
+    """None: this was the last one."""
+    rule: str
+    """The same as calendars have it (RFC 5545), as it was when the host said so."""
+    plan: Meeting
+    """What those that follow are like; its times are when this one is by the rule."""
+    next: str | None = None
+    """The id of the one after it, once it is made."""
+
+
 class Meeting(Value):
     """A meeting as its host keeps it."""
 
@@ -255,6 +275,8 @@ class Meeting(Value):
     """Of the last hour, of each sensor the last few (`steps.bounds`)."""
     renewed_ms: Instant | None = None
     """When the link was last made anew: invitations sent before lead nowhere."""
+    series: Series | None = None
+    """Of which it is one, if it is again and again."""
 
     def planned(self) -> tuple[tuple[Item, ...], Instant, Instant]:
         """Agenda and times: what a proposal is about."""
@@ -277,6 +299,10 @@ class Meeting(Value):
         """The agenda as it happens: what is done, the current item, what is to come, and what
         is put off."""
         return sorted(self.agenda, key=lambda item: _PROGRESS.index(item.state))
+
+
+Series.model_rebuild()
+Meeting.model_rebuild()
 
 
 # --- What the reasoner concludes of a person -----------------------------------------------------
@@ -368,9 +394,22 @@ class Person(Value):
     presents: bool = False
     """Whether they show their screen, as they or their video room say."""
     asked: Asked | None = None
+    tells_arrival: bool = False
+    """Whether the meeting may know when they arrive, by a trip that they follow."""
+    agrees_talk_time: bool = False
+    """Whether the minutes may say how long they spoke, if all agree."""
+    arrives_ms: Instant | None = None
+    """When that is, a full minute; until then nothing is expected of them."""
     joined_ms: Instant
     left_ms: Instant | None = None
+    away_ms: Instant | None = None
+    """Since when no page of theirs is open, of who has not left: the seat waits for them."""
     state: PersonState = PersonState()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether they count: they have neither left nor closed the page."""
+        return self.left_ms is None and self.away_ms is None
 
 
 # --- What the meeting reasoner proposes ----------------------------------------------------------
@@ -403,8 +442,9 @@ class Proposed(Value):
     """Whether it is proved that there is none better."""
 
 
-Because = Reason | Literal["away", "busy", "late", "again"]
-"""`late`: too late, somebody or an item; `again`: an item can take place again."""
+Because = Reason | Literal["away", "busy", "late", "again", "arriving"]
+"""`late`: too late, somebody or an item; `again`: an item can take place again; `arriving`: on the
+way, and told when they are there, which `Person.arrives_ms` alone says."""
 
 
 class Cause(Value):

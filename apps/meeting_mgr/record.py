@@ -14,8 +14,7 @@ from citywise.apps.meeting_mgr.model import (
     Proposal,
     Sensor,
 )
-from citywise.backend.app import CitywiseError
-from citywise.backend.people.secret import random_text
+from citywise.backend.app import CitywiseError, people
 
 Change = Literal[
     "created",
@@ -33,6 +32,8 @@ Change = Literal[
     "joined",
     "left",
     "removed",
+    "away",
+    "back",
     "sharing",
     "says",
     "hand",
@@ -43,6 +44,8 @@ Change = Literal[
     "overridden",
     "abilities",
     "presence",
+    "arrival",
+    "talk_time",
     "proposed",
     "accepted",
     "declined",
@@ -99,6 +102,11 @@ class MeetingRecord(NamedTuple):
             meeting=meeting, proposals=proposals, version=self.version + 1, updated_ms=now_ms
         )
 
+    def first_accepted(self) -> Proposal | None:
+        """The first proposal that was accepted and stayed so: it knows what was planned before."""
+        accepted = (one for one in self.proposals if one.answer == "accepted")
+        return next((one for one in accepted if one.before is not None), None)
+
 
 def outdated(proposals: tuple[Proposal, ...]) -> tuple[Proposal, ...]:
     """Proposals of which none is open any more."""
@@ -126,12 +134,12 @@ class Step(NamedTuple):
 
 def new_meeting_id() -> str:
     """An id for a new meeting: 96 random bits and more."""
-    return f"m-{random_text()}"
+    return f"m-{people.secret.random_text()}"
 
 
 def new_person_id() -> str:
     """An id for who joins, known to nobody outside the meeting."""
-    return f"p-{random_text()}"
+    return f"p-{people.secret.random_text()}"
 
 
 def is_person_id(text: str) -> bool:

@@ -15,17 +15,25 @@ from sqlalchemy import delete as remove
 
 from citywise.apps.meeting_mgr.entries import BODY, Entry
 from citywise.apps.meeting_mgr.model import Meeting, Person, Proposal
+from citywise.apps.meeting_mgr.planned import MINUTE_MS
 from citywise.apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
+from citywise.apps.meeting_mgr.steps import repeating
 from citywise.apps.meeting_mgr.steps.sharing import remaining
-from citywise.apps.meeting_mgr.tables import MeetingEntryRow, MeetingPersonRow, MeetingRow
+from citywise.apps.meeting_mgr.tables import (
+    MeetingEntryRow,
+    MeetingPersonRow,
+    MeetingRow,
+    ReminderRow,
+)
 from citywise.apps.meeting_mgr.telling import MEETING, tell, tell_gone, tell_removed
 from citywise.backend.app import Settings
 from citywise.backend.app import boxes as sealing
-from citywise.backend.people.secret import digest, new_secret
-from citywise.backend.people.tokens import broker_hash
+from citywise.backend.app import people as accounts
 
 KEPT_DAYS = 90
 """So long a meeting is kept after it was ended or cancelled, or should have been."""
+MOST_MEETINGS = 500
+"""Of one host, those that are over included."""
 MOST_ENTRIES = 20_000
 """So many entries about its people a meeting keeps, the last ones (`trim_entries`)."""
 _PROPOSALS = TypeAdapter(tuple[Proposal, ...])
@@ -83,7 +91,7 @@ def person_by_secret(
     """Who is in a meeting and shows their secret; None for everybody else."""
     mine = (MeetingPersonRow.id == person_id, MeetingPersonRow.meeting == record.id)
     kept = connection.scalar(select(MeetingPersonRow.secret).where(*mine))
-    if kept is None or not compare_digest(kept, digest(secret)):
+    if kept is None or not compare_digest(kept, accounts.secret.digest(secret)):
         return None
     return next(iter(_people(connection, boxes, _PEOPLE.where(*mine))), None)
 
@@ -176,6 +184,21 @@ def _people(connection: Connection, boxes: sealing.Boxes, query: Select[Any]) ->
     return [Person.model_validate_json(text) for text in texts if text is not None]
 
 
+def to_follow(connection: Connection, now_ms: int, most: int) -> Sequence[tuple[str, str]]:
+    """Meetings after which the next of their series is to be made by now, and their hosts."""
+    row = MeetingRow
+    due = select(row.id, row.user).where(row.next_ms <= now_ms).order_by(row.next_ms).limit(most)
+    return [(found.id, found.user) for found in connection.execute(due)]
+
+
+def pages(connection: Connection) -> dict[str, int]:
+    """When a page was last known to be open (wall time, Unix ms), of those who take part and have
+    opened one."""
+    row = MeetingPersonRow
+    query = select(row.id, row.page_ms).where(row.secret.is_not(None), row.page_ms.is_not(None))
+    return {found.id: found.page_ms for found in connection.execute(query)}
+
+
 # --- Writing -------------------------------------------------------------------------------------
 
 
@@ -201,13 +224,13 @@ def write_all(connection: Connection, boxes: sealing.Boxes, steps: Sequence[Step
 
 def join(connection: Connection, boxes: sealing.Boxes, step: Step) -> str:
     """Write a step of `taking_part.join`; returns the secret of who joined."""
-    [person], secret = step.people, new_secret()
+    [person], secret = step.people, accounts.secret.new_secret()
     row = {
         "id": person.id,
         "meeting": person.meeting,
         "user": person.user,
-        "secret": digest(secret),
-        "broker_hash": broker_hash(secret),
+        "secret": accounts.secret.digest(secret),
+        "broker_hash": accounts.secret.broker_hash(secret),
         "box": "",
     }
     connection.execute(insert(MeetingPersonRow), [row])
@@ -215,11 +238,17 @@ def join(connection: Connection, boxes: sealing.Boxes, step: Step) -> str:
     return secret
 
 
+def see_pages(connection: Connection, people: Collection[str], now_ms: int) -> None:
+    """Note that pages of some people are open."""
+    seen = update(MeetingPersonRow).where(MeetingPersonRow.id.in_(people))
+    connection.execute(seen.values(page_ms=now_ms))
+
+
 def give_broker_secret(connection: Connection, person_id: str) -> str:
     """A fresh secret for somebody's readings at the broker; earlier ones are void."""
-    secret = new_secret()
+    secret = accounts.secret.new_secret()
     given = update(MeetingPersonRow).where(MeetingPersonRow.id == person_id)
-    connection.execute(given.values(broker_hash=broker_hash(secret)))
+    connection.execute(given.values(broker_hash=accounts.secret.broker_hash(secret)))
     return secret
 
 
@@ -229,7 +258,8 @@ def _row(boxes: sealing.Boxes, record: MeetingRecord) -> dict[str, Any]:
         [(record.user, meeting), (record.user, _PROPOSALS.dump_json(record.proposals))]
     )
     plain = {name: getattr(record, name) for name in _PLAIN}
-    return {**plain, "box": box, "proposals": proposals}
+    next_ms = repeating.due_ms(record)
+    return {**plain, "box": box, "proposals": proposals, "next_ms": next_ms}
 
 
 def _save_record(connection: Connection, boxes: sealing.Boxes, step: Step) -> None:
@@ -240,6 +270,20 @@ def _save_record(connection: Connection, boxes: sealing.Boxes, step: Step) -> No
     saved = update(MeetingRow).where(MeetingRow.id == step.record.id)
     if not connection.execute(saved.values(row)).rowcount:
         raise MeetingError("gone", "There is no such meeting any more.")
+    renew_reminders(connection, step.record)
+
+
+def renew_reminders(connection: Connection, record: MeetingRecord) -> None:
+    """Have those who want it reminded of a meeting as it is planned now; of a start that they were
+    reminded of, not again."""
+    row = ReminderRow
+    chosen = select(row.user, row.minutes, row.told_ms).where(row.meeting == record.id)
+    starts_ms = record.meeting.starts_ms
+    for user, minutes, told_ms in connection.execute(chosen).all():
+        is_told = record.state != "planned" or told_ms == starts_ms
+        due_ms = None if is_told else starts_ms - minutes * MINUTE_MS
+        mine = (row.meeting == record.id, row.user == user)
+        connection.execute(update(row).where(*mine).values(due_ms=due_ms))
 
 
 def _save_people(connection: Connection, boxes: sealing.Boxes, steps: Sequence[Step]) -> None:
@@ -313,6 +357,7 @@ def delete(connection: Connection, meeting_id: str) -> None:
     tell_gone(connection, meeting_id)
     connection.execute(remove(MeetingEntryRow).where(MeetingEntryRow.meeting == meeting_id))
     connection.execute(remove(MeetingPersonRow).where(MeetingPersonRow.meeting == meeting_id))
+    connection.execute(remove(ReminderRow).where(ReminderRow.meeting == meeting_id))
     connection.execute(remove(MeetingRow).where(MeetingRow.id == meeting_id))
 
 

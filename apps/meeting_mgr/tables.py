@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Integer, String, Text, inspect
+from sqlalchemy import BigInteger, Column, Integer, String, Text, inspect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from citywise.backend.app import Tables
@@ -36,6 +36,8 @@ class MeetingRow(Base):
     created_ms: Mapped[int] = mapped_column(BigInteger)
     updated_ms: Mapped[int] = mapped_column(BigInteger, index=True)
     """Wall times, as all of a meeting's."""
+    next_ms: Mapped[int | None] = mapped_column(BigInteger, index=True)
+    """When the next of its series is to be made; None: there is none, or it is."""
 
 
 class MeetingPersonRow(Base):
@@ -52,6 +54,22 @@ class MeetingPersonRow(Base):
     """Another secret, the password at the broker, as mosquitto's password file has it."""
     box: Mapped[str] = mapped_column(Text)
     """The person, sealed with the host's key."""
+    page_ms: Mapped[int | None] = mapped_column(BigInteger)
+    """When a page of theirs was last known to be open; None: they have opened none so far."""
+
+
+class ReminderRow(Base):
+    """That somebody with an account wants to be reminded of a meeting."""
+
+    __tablename__ = "meeting_mgr_reminders"
+    meeting: Mapped[str] = mapped_column(String(64), primary_key=True)
+    user: Mapped[str] = mapped_column(String(64), primary_key=True, index=True)
+    minutes: Mapped[int] = mapped_column(Integer)
+    """So long before it starts."""
+    due_ms: Mapped[int | None] = mapped_column(BigInteger, index=True)
+    """When that is (wall time); None: there is nothing to remind of as things stand."""
+    told_ms: Mapped[int | None] = mapped_column(BigInteger)
+    """The start that they were reminded of last."""
 
 
 class MeetingEntryRow(Base):
@@ -69,7 +87,7 @@ class MeetingEntryRow(Base):
     __table_args__ = ({"sqlite_autoincrement": True},)
 
 
-_ROWS: tuple[type[Base], ...] = (MeetingRow, MeetingPersonRow, MeetingEntryRow)
+_ROWS: tuple[type[Base], ...] = (MeetingRow, MeetingPersonRow, MeetingEntryRow, ReminderRow)
 _FORMER = {
     "meetings": MeetingRow.__tablename__,
     "meeting_people": MeetingPersonRow.__tablename__,
@@ -86,11 +104,37 @@ def first(op: Any) -> None:
     there = set(inspect(connection).get_table_names())
     for former in sorted(_FORMER.keys() & there):
         _take_over(op, former)
-    # As the classes are now: a second version has to write down here what they were.
+    _complete(connection)
+
+
+def second(op: Any) -> None:
+    """Note when pages were last open."""
+    _complete(op.get_bind(), op)
+
+
+def third(op: Any) -> None:
+    """Make the table of reminders."""
+    _complete(op.get_bind(), op)
+
+
+def fourth(op: Any) -> None:
+    """Note when the next meeting of a series is to be made."""
+    _complete(op.get_bind(), op)
+
+
+def _complete(connection: Any, op: Any = None) -> None:
+    """Make what of the tables is not there yet: as the classes are now, so that a version that
+    changes or drops a column has to write down here what it was. Columns are added with `op`."""
     Base.metadata.create_all(connection)
     for table in Base.metadata.sorted_tables:
+        there = {column["name"] for column in inspect(connection).get_columns(table.name)}
+        lacking = [column for column in table.columns if column.name not in there]
+        for column in lacking if op is not None else ():
+            op.add_column(table.name, Column(column.name, column.type, nullable=True))
+            there.add(column.name)
         for index in table.indexes:
-            index.create(connection, checkfirst=True)
+            if {column.name for column in index.columns} <= there:
+                index.create(connection, checkfirst=True)
 
 
 def _take_over(op: Any, former: str) -> None:
@@ -108,7 +152,7 @@ def _take_over(op: Any, former: str) -> None:
 
 
 TABLES = Tables(
-    [first],
+    [first, second, third, fourth],
     personal={row.__tablename__: "user" for row in _ROWS},
     exported=False,  # what is sealed is opened by `exported`
 )

@@ -13,8 +13,7 @@ from sqlalchemy import Connection, String, cast, delete, insert, or_, select
 from citywise.apps.meeting_mgr.model import APP
 from citywise.apps.meeting_mgr.record import Change, Step
 from citywise.apps.meeting_mgr.tables import MeetingPersonRow
-from citywise.backend.app import OutboxRow, channel, clocks, times
-from citywise.backend.store.chunks import chunks
+from citywise.backend.app import clocks, outbox, people, times
 
 MEETING = "meeting"
 """Kind of the announcements, and what boxes are sealed for."""
@@ -36,6 +35,8 @@ AUDIENCES: Mapping[Change, Audience] = {
     "joined": "all",
     "left": "all",
     "removed": "all",
+    "away": "all",
+    "back": "all",
     "sharing": "person",
     "says": "person",
     "hand": "person",
@@ -46,6 +47,8 @@ AUDIENCES: Mapping[Change, Audience] = {
     "overridden": "person",
     "abilities": "person",
     "presence": "all",
+    "arrival": "all",
+    "talk_time": "all",
     "proposed": "host",
     "accepted": "all",
     "declined": "host",
@@ -56,21 +59,19 @@ AUDIENCES: Mapping[Change, Audience] = {
 
 def host_channel(meeting_id: str) -> str:
     """The channel of a meeting's host."""
-    return channel(APP, f"host-{meeting_id}")
+    return people.ids.channel(APP, f"host-{meeting_id}")
 
 
 def person_channel(person_id: str) -> str:
     """The channel of somebody who takes part."""
-    return channel(APP, person_id)
+    return people.ids.channel(APP, person_id)
 
 
 def open_to(connection: Connection, names: Collection[str]) -> set[str]:
     """Those of some channels whose people take part still."""
-    row, found = MeetingPersonRow, set[str]()
-    for some in chunks(names):
-        there = select(row.id).where(row.id.in_(some), row.secret.is_not(None))
-        found.update(connection.scalars(there))
-    return found
+    row = MeetingPersonRow
+    there = select(row.id).where(row.id.in_(names), row.secret.is_not(None))
+    return set(connection.scalars(there))
 
 
 def audience(step: Step) -> Audience:
@@ -109,16 +110,16 @@ def tell_gone(connection: Connection, meeting_id: str) -> None:
     """Tell everybody that there is no such meeting any more; what they were told before goes."""
     present = _present(connection, [meeting_id]).get(meeting_id, [])
     channels = [host_channel(meeting_id), *present]
-    connection.execute(delete(OutboxRow).where(OutboxRow.user.in_(channels)))
+    connection.execute(delete(outbox.OutboxRow).where(outbox.OutboxRow.user.in_(channels)))
     announce(connection, meeting_id, "gone", to=channels)
 
 
 def tell_removed(connection: Connection, meeting_id: str, person_id: str) -> None:
     """Tell everybody in a meeting that somebody left who is forgotten; what mentions them goes."""
-    mentions = cast(OutboxRow.body, String).contains(person_id)
+    mentions = cast(outbox.OutboxRow.body, String).contains(person_id)
     own = person_channel(person_id)
-    mine = or_(OutboxRow.user == own, (OutboxRow.kind == MEETING) & mentions)
-    connection.execute(delete(OutboxRow).where(mine))
+    mine = or_(outbox.OutboxRow.user == own, (outbox.OutboxRow.kind == MEETING) & mentions)
+    connection.execute(delete(outbox.OutboxRow).where(mine))
     present = _present(connection, [meeting_id]).get(meeting_id, [])
     announce(connection, meeting_id, "left", to=[host_channel(meeting_id), *present, own])
 
@@ -143,4 +144,4 @@ def _rows(
 def _write(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
     if rows:
         when = {"t_ms": clocks.read(connection).now_ms, "created_ms": times.wall_ms()}
-        connection.execute(insert(OutboxRow), [row | when for row in rows])
+        connection.execute(insert(outbox.OutboxRow), [row | when for row in rows])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from citywise.apps.travel_planner.api_plans import ask
-from citywise.backend.api.citypulse import NOTE
 from citywise.backend.app import access, limits, parameters
 
 blueprint = Blueprint("citypulse_plans", __name__, url_prefix="/citypulse")
@@ -21,5 +20,5 @@ def reasoning_request() -> Response:
     answer = Response(reply.body, content_type="application/json")
     answer.headers["Cache-Control"] = "no-store"
     if note := reply.more.get("note"):
-        answer.headers[NOTE] = note.encode("ascii", "replace").decode()
+        answer.headers["Citypulse-Note"] = note.encode("ascii", "replace").decode()
     return answer

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 from flask import Blueprint, Response, render_template, request
 from markupsafe import Markup, escape
@@ -49,7 +47,7 @@ def export_plan() -> Response:
         raise problems.not_found(f"plan {plan!r}: plans are kept for 30 minutes; plan again")
     html = document(answer, parameters.language())
     file = Response(html, content_type="text/html; charset=utf-8")
-    moment = _local(answer["now"]).strftime("%Y-%m-%d-%H%M")
+    moment = times.local(times.parse_ms(answer["now"])).strftime("%Y-%m-%d-%H%M")
     name = f"citywise-{answer['kind']}-{moment}.html"
     file.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     file.headers["Cache-Control"] = "no-store"
@@ -75,17 +73,13 @@ def document(answer: Option, language: str) -> str:
         t=t,
         map=city,
         answer=answer,
-        made=_local(answer["now"]).strftime("%d.%m.%Y %H:%M"),
+        made=times.local(times.parse_ms(answer["now"])).strftime("%d.%m.%Y %H:%M"),
         ends=[_end(end) for end in ends],
         items=[
             (colour(number), _name(option, t), option, facts)
             for number, (option, facts) in enumerate(zip(options, lines, strict=True))
         ],
     )
-
-
-def _local(time: str) -> datetime:
-    return datetime.fromtimestamp(times.parse_ms(time) / 1000, ZoneInfo(times.ZONE))
 
 
 def _end(end: Option) -> str:

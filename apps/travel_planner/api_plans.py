@@ -11,7 +11,8 @@ from citywise.apps.travel_planner import pool
 from citywise.apps.travel_planner.kept_plans import kept
 from citywise.apps.travel_planner.replies import Reply
 from citywise.apps.travel_planner.roads.basemap import Basemap
-from citywise.apps.travel_planner.roads.cityfiles import BASEMAP
+from citywise.apps.travel_planner.roads.cityfiles import BASEMAP, NETWORK
+from citywise.apps.travel_planner.roads.network import RoadNetwork
 from citywise.backend.app import access, limits, parameters, problems, state
 
 blueprint = Blueprint("plans", __name__)
@@ -45,7 +46,7 @@ def list_departures(stop_id: str) -> Response:
     parameters.only("from", "minutes", "limit", "lang")
     body = {
         "stop": stop_id,
-        "from_ms": _since(),
+        "from_ms": _instant("from"),
         "minutes": parameters.integer("minutes", 60, 1, 24 * 60),
         "limit": parameters.integer("limit", 20, 1, MOST_DEPARTURES),
     }
@@ -71,7 +72,7 @@ def show_reachable() -> Response:
     parameters.only("lat", "lon", "from", "minutes")
     body = {
         **_position(),
-        "from_ms": _since(),
+        "from_ms": _instant("from"),
         "minutes": parameters.integer("minutes", 30, 1, MOST_MINUTES),
     }
     answer = _answer(ask("reachable", body))
@@ -114,6 +115,19 @@ def nearest_place() -> Response:
     return _answer(ask("nearest", _position()))
 
 
+@blueprint.get("/expected")
+@access.city
+@limits.counted("search")
+def show_expected() -> Response:
+    """How fast roads and how full garages are expected to be at a time, or usually are."""
+    parameters.only("at", "usual")
+    at_ms = _instant("at")
+    if at_ms is None:
+        raise problems.bad_parameter("at", "name a time")
+    body = {"at_ms": at_ms, "usual": bool(parameters.boolean("usual"))}
+    return _answer(ask("expected", body))
+
+
 @blueprint.get("/points.geojson")
 @access.city
 def list_points() -> Response:
@@ -127,10 +141,13 @@ def list_points() -> Response:
 @blueprint.get("/basemap.geojson")
 @access.city
 def show_basemap() -> Response:
-    """What the map shows below the streets: water, green, rails, names of quarters."""
+    """What the map shows below the streets: water, green, rails, names of quarters; and
+    whose data the streets and all of it are."""
     parameters.only()
-    path = state().settings.city_dir / BASEMAP
-    answer = Response(Basemap.load(path).geojson(), content_type="application/geo+json")
+    folder = state().settings.city_dir
+    whose = RoadNetwork.licence_of(folder / NETWORK)
+    ground = Basemap.load(folder / BASEMAP).geojson(licence=whose)
+    answer = Response(ground, content_type="application/geo+json")
     answer.headers["Cache-Control"] = "public, max-age=300"
     return answer
 
@@ -203,14 +220,14 @@ def _text(name: str) -> str:
     return text
 
 
-def _since() -> int | None:
-    """The time that a request names, Unix ms; None: now."""
+def _instant(name: str) -> int | None:
+    """The time that a request names, Unix ms; None: none."""
     from citywise.apps.travel_planner.transit.request import FIRST_S, LAST_S
 
-    since_ms = parameters.instant("from")
-    if since_ms is not None and not FIRST_S * 1000 <= since_ms <= LAST_S * 1000:
-        raise problems.bad_parameter("from", "expected a time in the years 1971 to 2199")
-    return since_ms
+    found_ms = parameters.instant(name)
+    if found_ms is not None and not FIRST_S * 1000 <= found_ms <= LAST_S * 1000:
+        raise problems.bad_parameter(name, "expected a time in the years 1971 to 2199")
+    return found_ms
 
 
 def _position() -> dict[str, float]:

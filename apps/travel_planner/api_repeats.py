@@ -31,7 +31,6 @@ from citywise.backend.app import (
     identity,
     parameters,
     problems,
-    read_body,
     state,
     times,
 )
@@ -58,7 +57,7 @@ def list_repeats() -> Response:
 def make_repeat() -> Response:
     """Repeat a trip: on days of the week, or on some days."""
     parameters.only("lang")
-    body = read_body(NewRepeat)
+    body = parameters.body(NewRepeat)
     user, language = identity.own_id(), parameters.language()
     with working() as work:
         if len(repeats.of_user(work.connection, work.boxes, user)) >= repeats.MOST:
@@ -89,7 +88,7 @@ def show_repeat(repeat_id: str) -> Response:
 def change_repeat(repeat_id: str) -> Response:
     """Change what the body names."""
     parameters.only()
-    body = read_body(ChangedRepeat)
+    body = parameters.body(ChangedRepeat)
 
     def changed(content: Content) -> Content:
         pattern = pattern_of(body, content.pattern)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -19,24 +19,21 @@ from citywise.apps.travel_planner.kept_plans import kept
 from citywise.apps.travel_planner.trip_bodies import Answer, NewTrip, ToldPosition
 from citywise.apps.travel_planner.trip_objects import trip_object
 from citywise.apps.travel_planner.trips import Position, Trip
-from citywise.backend.api import context, instance_bodies
 from citywise.backend.app import (
     access,
     as_json,
     clocks,
     identity,
     limits,
+    notices,
     outbox,
     parameters,
     problems,
     state,
     times,
+    watching,
 )
 from citywise.backend.app import boxes as sealing
-from citywise.backend.ingest import inlet
-from citywise.backend.notices import advising
-from citywise.backend.people import consents
-from citywise.backend.store.exclusion import CONTEXT_OF, exclude
 
 blueprint = Blueprint("trips", __name__)
 LOG = logging.getLogger(__name__)
@@ -81,11 +78,11 @@ def list_trips() -> Response:
 def start_trip() -> Response:
     """Follow a plan, or go on with a trip that ended; what was followed of its kind ends."""
     parameters.only()
-    body = instance_bodies.read(NewTrip)
+    body = parameters.body(NewTrip)
     user = identity.own_id()
     with working() as work:
         trip = _resumed(work, body) if body.resume else _new(work, body, user)
-        _refuse_unwanted(work.connection, user, ending.NEEDED[trip.kind])
+        identity.refuse_without_consent(work.connection, user, ending.NEEDED[trip.kind])
         over = beginning.begin(work.connection, work.boxes, trip, work.now_ms)
         ended = None if over is None else _object(over, work.now_ms)
         found = as_json({"trip": _object(trip, work.now_ms), "ended": ended}, 201)
@@ -121,10 +118,10 @@ def end_trip(trip_id: str) -> Response:
 def put_position(trip_id: str) -> Response:
     """Tell where one is; what comes out of order is ignored."""
     parameters.only()
-    body = instance_bodies.read(ToldPosition)
+    body = parameters.body(ToldPosition)
     with working() as work:
         trip = work.followed(trip_id)
-        _refuse_unwanted(work.connection, trip.user, ("position",))
+        identity.refuse_without_consent(work.connection, trip.user, ("position",))
         position = _timed(body.position(work.now_ms))
         if _is_late(position, trip.content.position):
             return _shown(trip, work.now_ms, ignored=True)
@@ -134,10 +131,9 @@ def put_position(trip_id: str) -> Response:
         if following.is_there(moved.content):
             over = ending.end(work.connection, work.boxes, moved, "arrived", work.now_ms)
             return _shown(over, work.now_ms)
-        exclude(work.connection, CONTEXT_OF, trip.user)
         trips.save(work.connection, work.boxes, moved)
         standing = ending.standing_position(position)
-        inlet.write(work.connection, [("position", trip.user, standing)])
+        watching.tell(work.connection, trip.user, {"position": standing})
         trips.tell(work.connection, moved, "moved", work.now_ms)
         return _shown(moved, work.now_ms)
 
@@ -147,18 +143,18 @@ def put_position(trip_id: str) -> Response:
 def answer_proposal(trip_id: str) -> Response:
     """Accept a proposal, decline it, decide later, or undo what was accepted."""
     parameters.only()
-    body = instance_bodies.read(Answer)
+    body = parameters.body(Answer)
     with working() as work:
         trip = work.followed(trip_id)
         _refuse_other_proposal(trip, body)
         found = _answered(trip, body, work.now_ms)
         if found.has_new_plan:
-            _refuse_unwanted(work.connection, trip.user, ending.NEEDED[trip.kind])
+            identity.refuse_without_consent(work.connection, trip.user, ending.NEEDED[trip.kind])
             beginning.watch(work.connection, found.trip)
-            inlet.write(work.connection, ending.context_of(found.trip))
+            watching.tell(work.connection, trip.user, ending.context_of(found.trip))
         proposal = trip.content.proposal
         if proposal is not None and proposal["notice"] is not None and body.answer != "snooze":
-            advising.advise(work.connection, proposal["notice"], None, work.now_ms)
+            notices.advise(work.connection, proposal["notice"], None, work.now_ms)
         trips.save(work.connection, work.boxes, found.trip)
         trips.tell(work.connection, found.trip, found.change, work.now_ms)
         return _shown(found.trip, work.now_ms)
@@ -200,7 +196,7 @@ def _new(work: Work, body: NewTrip, user: str) -> Trip:
     told = body.position
     position = None if told is None else _timed(told.position(work.now_ms))
     language = parameters.language()
-    return beginning.new_trip(user, answer, option, position, language, work.now_ms)
+    return beginning.new_trip(user, answer, option, position, language, work.now_ms, body.to_name)
 
 
 def _resumed(work: Work, body: NewTrip) -> Trip:
@@ -235,11 +231,6 @@ def _refuse_other_proposal(trip: Trip, body: Answer) -> None:
             "read the trip again and answer that"
         )
         raise problems.ProblemError(409, "proposal-changed", "Proposal changed", detail)
-
-
-def _refuse_unwanted(connection: Connection, user: str, subjects: Sequence[str]) -> None:
-    """A problem if a person did not allow what following a trip needs."""
-    context.refuse_unwanted(consents.refused(connection, user, subjects))
 
 
 def _timed(position: Position) -> Position:

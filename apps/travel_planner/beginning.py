@@ -11,13 +11,8 @@ from sqlalchemy import Connection
 from citywise.apps.travel_planner import answering, ending, trips
 from citywise.apps.travel_planner.following import line_of
 from citywise.apps.travel_planner.trips import APP, TEMPLATES, Body, Content, Kind, Position, Trip
-from citywise.backend.api import instances
-from citywise.backend.api.instance_bodies import NewInstance
 from citywise.backend.app import boxes as sealing
-from citywise.backend.app import problems, upsert
-from citywise.backend.ingest import inlet
-from citywise.backend.store.exclusion import CONTEXT_OF, exclude
-from citywise.backend.store.models import InstanceRow
+from citywise.backend.app import problems, watching
 
 AROUND_M = 75.0
 """What happens so near a garage may be about it."""
@@ -50,19 +45,27 @@ _LISTS = ("routes", "garages", "rejected")
 
 
 def new_trip(
-    user: str, answer: Body, option: Body, position: Position | None, language: str, now_ms: int
+    user: str,
+    answer: Body,
+    option: Body,
+    position: Position | None,
+    language: str,
+    now_ms: int,
+    to_name: str | None = None,
 ) -> Trip:
-    """A trip that follows an option of an answer from stream time `now_ms` on.
+    """A trip that follows an option of an answer from stream time `now_ms` on; `to_name` is what
+    its user calls the destination of a journey.
 
     Without a position its user is taken to be where the plan begins, if it begins anywhere.
     """
     kind: Kind = "travel" if answer["kind"] == "travel" else "parking"
     to = answer["to"] if kind == "travel" else option
+    called = {"name": to_name} if to_name and kind == "travel" else {}
     content = Content(
         request=answer["request"],
         plan=option,
         origin={"plan": answer["plan"], "choice": option["id"]},
-        to={name: to.get(name) for name in ("lat", "lon", "name")},
+        to={name: to.get(name) for name in ("lat", "lon", "name")} | called,
         language=language,
         position=position or _at_start(option, now_ms),
     )
@@ -80,16 +83,15 @@ def resumed(trip: Trip, now_ms: int) -> Trip:
 def begin(connection: Connection, boxes: sealing.Boxes, trip: Trip, now_ms: int) -> Trip | None:
     """Follow a trip, in a transaction that has called `outbox.begin`; the one of its kind that
     was followed until now is ended, and returned."""
-    exclude(connection, CONTEXT_OF, trip.user)
-    mine = trips.of_user(connection, boxes, trip.user)
-    before = next((t for t in mine if t.state == "following" and t.kind == trip.kind), None)
+    mine = trips.followed(connection, boxes, trip.user)
+    before = next((one for one in mine if one.kind == trip.kind), None)
     over = None
     if before is not None and before.id != trip.id:
         over = ending.end(connection, boxes, before, "ended", now_ms)
     trips.save(connection, boxes, trip)
     trips.trim_of(connection, trip.user)
     watch(connection, trip)
-    inlet.write(connection, ending.context_of(trip))
+    watching.tell(connection, trip.user, ending.context_of(trip))
     trips.tell(connection, trip, "started", now_ms)
     return over
 
@@ -97,10 +99,7 @@ def begin(connection: Connection, boxes: sealing.Boxes, trip: Trip, now_ms: int)
 def watch(connection: Connection, trip: Trip) -> None:
     """Make or change the template instance that watches for a trip."""
     values = _garage(trip.content.plan) if trip.kind == "parking" else _way(trip.content.plan)
-    body = NewInstance(app=APP, template=TEMPLATES[trip.kind], values=values)
-    row = instances.new_row(connection, body, trip.user, trip.instance)
-    upsert(connection, InstanceRow, [row])
-    inlet.write(connection, [("instance", row["id"], instances.standing(row))])
+    watching.watch(connection, trip.instance, trip.user, APP, TEMPLATES[trip.kind], values)
 
 
 def _way(plan: Body) -> dict[str, Any]:

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, delete
+from sqlalchemy import Connection
 
 from citywise.apps.travel_planner import trips
 from citywise.apps.travel_planner.following import line_of
 from citywise.apps.travel_planner.trips import Kind, Position, State, Trip
-from citywise.backend.app import Settings, clocks
+from citywise.backend.app import Settings, clocks, notices, watching
 from citywise.backend.app import boxes as sealing
-from citywise.backend.ingest import inlet
-from citywise.backend.notices import advising
-from citywise.backend.store.exclusion import CONTEXT_OF, exclude
-from citywise.backend.store.models import InstanceRow
 
 ACTIVITIES: Mapping[str, str] = {"car": "DrivingCar", "bicycle": "Cycling", "walk": "Walking"}
 NEEDED: Mapping[Kind, tuple[str, ...]] = {
@@ -23,19 +19,18 @@ NEEDED: Mapping[Kind, tuple[str, ...]] = {
     "parking": ("position",),
 }
 """What of their context people must allow to be used, to be followed."""
-Entry = tuple[str, str, Mapping[str, Any] | None]
 
 
-def context_of(trip: Trip) -> list[Entry]:
+def context_of(trip: Trip) -> dict[str, Mapping[str, Any] | None]:
     """What the pipeline is to know of the user while a trip is followed, as the log has it."""
-    user, content = trip.user, trip.content
-    found: list[Entry] = []
+    content = trip.content
+    found: dict[str, Mapping[str, Any] | None] = {}
     if trip.kind == "travel" and content.plan["mode"] in ACTIVITIES:  # no line is a street
         coordinates = line_of(content.plan)
-        found.append(("route", user, {"coordinates": coordinates}))
-        found.append(("activity", user, {"activity": ACTIVITIES[content.plan["mode"]]}))
+        found["route"] = {"coordinates": coordinates}
+        found["activity"] = {"activity": ACTIVITIES[content.plan["mode"]]}
     if content.position is not None:
-        found.append(("position", user, standing_position(content.position)))
+        found["position"] = standing_position(content.position)
     return found
 
 
@@ -50,18 +45,16 @@ def end(
 ) -> Trip:
     """End a trip at stream time `now_ms`, in a transaction that has called `outbox.begin`: what
     watched for it is removed, and what was told of its user for its sake is forgotten."""
-    exclude(connection, CONTEXT_OF, trip.user)
     _withdraw_advice(connection, trip, now_ms)
     over = trips.save(connection, boxes, trips.ended(trip, state, now_ms))
-    others = [t for t in trips.of_user(connection, boxes, trip.user) if t.state == "following"]
-    gone: list[Entry] = []
+    others = trips.followed(connection, boxes, trip.user)
+    gone: list[str] = []
     if not any(other.kind == trip.kind for other in others):
-        connection.execute(delete(InstanceRow).where(InstanceRow.id == trip.instance))
-        gone = [("instance", trip.instance, None)]
-        way = ("route", "activity") if trip.kind == "travel" else ()
-        gone += [(subject, trip.user, None) for subject in way]
-    position: list[Entry] = [] if others else [("position", trip.user, None)]
-    inlet.write(connection, [*gone, *position])
+        watching.stop(connection, trip.instance)
+        gone += ("route", "activity") if trip.kind == "travel" else ()
+    if not others:
+        gone.append("position")
+    watching.tell(connection, trip.user, dict.fromkeys(gone))
     trips.tell(connection, over, "arrived" if state == "arrived" else "ended", now_ms)
     return over
 
@@ -81,4 +74,4 @@ def withdrawn(connection: Connection, settings: Settings, user: str, subject: st
 def _withdraw_advice(connection: Connection, trip: Trip, now_ms: int) -> None:
     proposal = trip.content.proposal
     if proposal is not None and proposal["notice"] is not None:
-        advising.advise(connection, proposal["notice"], None, now_ms)
+        notices.advise(connection, proposal["notice"], None, now_ms)

@@ -35,11 +35,8 @@ from citywise.apps.travel_planner.transit.kept import Kept
 from citywise.apps.travel_planner.transit.underway import is_by_line
 from citywise.apps.travel_planner.trips import APP, TRIP, Body, Change, State, Trip
 from citywise.apps.travel_planner.watching import Open, Outcome, Watch
-from citywise.backend.app import OutboxRow, Settings, outbox, times
+from citywise.backend.app import Settings, notices, outbox, times, watching
 from citywise.backend.app import boxes as sealing
-from citywise.backend.notices import advising
-from citywise.backend.notices.announcing import NOTICE
-from citywise.backend.store.models import InstanceRow, NoticeRow
 
 LOG = logging.getLogger("citywise.travel_planner")
 LINES_S = 3.0
@@ -154,15 +151,15 @@ class Follower:
             self._position = outbox.newest(connection)
             self._due = dict.fromkeys(_followed(connection), now)
             return
-        row = OutboxRow
+        row = outbox.OutboxRow
         query = select(row.id, row.kind, row.body).where(
-            row.id > self._position, row.kind.in_((NOTICE, TRIP))
+            row.id > self._position, row.kind.in_((notices.NOTICE, TRIP))
         )
         for number, kind, body in connection.execute(query.order_by(row.id).limit(_PAGE)):
             self._position = number
             if kind == TRIP and body["change"] not in _OWN:
                 self._call(body["trip"], now)
-            elif kind == NOTICE and body["app"] == APP:
+            elif kind == notices.NOTICE and body["app"] == APP:
                 for trip in _of_instance(connection, body["instance"]):
                     self._call(trip, now)
                     self._hot[trip] = now + HOT_S
@@ -209,14 +206,14 @@ class Follower:
     def _look(self, trip_id: str, conditions: Conditions) -> None:
         with self._engine.connect() as connection:
             trip = trips.find(connection, self._boxes, trip_id)
-            notices = [] if trip is None else _open_notices(connection, trip.instance)
-            watched = trip is not None and _is_watched(connection, trip)
+            told = [] if trip is None else _open_notices(connection, trip.instance)
+            watched = trip is not None and watching.is_watched(connection, trip.instance)
         if trip is None or trip.state != "following":
             self._forget(trip_id)
         elif not watched or _is_silent(trip, conditions.now_ms):
             self._end(trip, conditions.now_ms)
         else:
-            outcome = self._watch.look(trip, notices, conditions)
+            outcome = self._watch.look(trip, told, conditions)
             self._ways[trip_id] = outcome.edges
             if outcome.is_over and outcome.proposal is None:
                 self._end(trip, conditions.now_ms, "arrived")
@@ -267,11 +264,11 @@ class Follower:
         after = trip.content.proposal
         told, telling = (before or {}).get("notice"), (after or {}).get("notice")
         if told is not None and told != telling:
-            advising.advise(connection, told, None, now_ms)
+            notices.advise(connection, told, None, now_ms)
         if after is not None and telling is not None:
             advice = proposals.advice(trip.id, trip.kind, after)
             quietly = quietly and told == telling
-            advising.advise(connection, telling, advice, now_ms, quietly=quietly)
+            notices.advise(connection, telling, advice, now_ms, quietly=quietly)
 
     def _end(self, trip: Trip, now_ms: int, state: State = "ended") -> None:
         """End a trip of which nothing is heard any more, or that nothing watches for; not if
@@ -296,12 +293,6 @@ def _is_silent(trip: Trip, now_ms: int) -> bool:
     return now_ms - since_ms > SILENT_MS
 
 
-def _is_watched(connection: Connection, trip: Trip) -> bool:
-    """Whether the instance that watches for a trip is still there: its user may remove it."""
-    there = select(InstanceRow.id).where(InstanceRow.id == trip.instance)
-    return connection.scalar(there) is not None
-
-
 def _followed(connection: Connection) -> Sequence[str]:
     return connection.scalars(select(TripRow.id).where(TripRow.state == "following")).all()
 
@@ -312,12 +303,16 @@ def _of_instance(connection: Connection, instance: str) -> Sequence[str]:
 
 
 def _open_notices(connection: Connection, instance: str) -> list[Open]:
-    row = NoticeRow
-    query = select(row.id, row.kind, row.about, row.about_name, row.criticality, row.details)
-    mine = query.where(row.instance == instance, row.closed_ms.is_(None)).order_by(row.id)
     return [
-        Open(number, kind, about, name, criticality, _level(details))
-        for number, kind, about, name, criticality, details in connection.execute(mine)
+        Open(
+            one["id"],
+            one["kind"],
+            one["about"],
+            one["about_name"],
+            one["criticality"],
+            _level(one["details"]),
+        )
+        for one in notices.open_of(connection, instance)
     ]
 
 

@@ -25,5 +25,6 @@ PARTS = Parts(
     limits={"plans": Limit(60, 60), "search": Limit(300, 60)},
     export={"trips": brings("trips:export"), "repeating_trips": brings("repeats:export")},
     withdrawn=brings("ending:withdrawn"),
+    arrivals=brings("arriving:expected"),
     ready=brings("pool:warm"),
 )

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
-from citywise.apps.travel_planner.repeat_times import ZONE
 from citywise.apps.travel_planner.trips import Body
 from citywise.backend.app import times
 
@@ -156,17 +154,13 @@ def _minutes(before: str, now: str, same_day: bool) -> int:
     """Minutes from one instant to another; of two days by the clocks, at most half a day."""
     if same_day:
         return round((times.parse_ms(now) - times.parse_ms(before)) / 60_000)
-    one, other = (_local(at) for at in (before, now))
+    one, other = (times.local(times.parse_ms(at)) for at in (before, now))
     apart = (other.hour - one.hour) * 60 + other.minute - one.minute
     return (apart + 720) % 1440 - 720
 
 
-def _local(at: str) -> datetime:
-    return datetime.fromtimestamp(times.parse_ms(at) / 1000, ZONE)
-
-
 def _clock(at: str) -> str:
-    return _local(at).strftime("%H:%M")
+    return times.clock(times.parse_ms(at))
 
 
 def _few(names: Sequence[str]) -> str:

@@ -10,11 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Literal
-from zoneinfo import ZoneInfo
 
 from citywise.backend.app import times
 
-ZONE = ZoneInfo(times.ZONE)
 Stage = Literal["waiting", "evening", "before", "underway", "over"]
 STAGES: tuple[Stage, ...] = ("waiting", "evening", "before", "underway", "over")
 LOOK_MS, FAR_LOOK_MS = 60_000, 300_000
@@ -52,13 +50,8 @@ class Pattern:
 
 def instant(day: date, clock: Clock) -> int:
     """When the city's clocks show a time on a day."""
-    local = datetime.combine(day, time.fromisoformat(clock), ZONE)
+    local = datetime.combine(day, time.fromisoformat(clock), times.zone())
     return round(local.timestamp() * 1000)
-
-
-def day_of(at_ms: int) -> date:
-    """The day in the city."""
-    return datetime.fromtimestamp(at_ms / 1000, ZONE).date()
 
 
 def days(pattern: Pattern, since: date) -> Iterator[date]:
@@ -121,8 +114,9 @@ def next_day(pattern: Pattern, now_ms: int, after: date | None = None) -> date |
     """The day of the trip that comes next: later than `after`, and not before now by its time."""
     if pattern.paused:
         return None
-    today = day_of(now_ms) - timedelta(days=1)  # One of last night may still be under way.
-    since = today if after is None else max(today, after + timedelta(days=1))
+    # One of last night may still be under way.
+    yesterday = times.local(now_ms).date() - timedelta(days=1)
+    since = yesterday if after is None else max(yesterday, after + timedelta(days=1))
     for day in days(pattern, since):
         if day.isoformat() not in pattern.skipped and run(pattern, day).arrives_ms > now_ms:
             return day

@@ -22,8 +22,7 @@ from citywise.apps.travel_planner.repeats import Content, Course, Repeat
 from citywise.apps.travel_planner.roads.conditions import Conditions
 from citywise.apps.travel_planner.trips import APP, Body
 from citywise.backend.app import boxes as sealing
-from citywise.backend.app import outbox, times
-from citywise.backend.notices import advising
+from citywise.backend.app import notices, outbox, times
 
 LOG = logging.getLogger("citywise.travel_planner")
 AT_ONCE = 5
@@ -129,7 +128,7 @@ class Repeater:
             if news is not None or is_over:
                 close(connection, seen, now_ms)
             if news is not None:
-                advising.tell(connection, _notice(after, *news), now_ms)
+                notices.tell(connection, _notice(after, *news), now_ms)
                 self.told += 1
 
 
@@ -137,7 +136,7 @@ def close(connection: Connection, one: Repeat, now_ms: int) -> None:
     """Close the notice that is open of a trip, in a transaction that has called
     `outbox.begin`."""
     for kind in KINDS if one.content.number else ():
-        advising.tell(connection, _notice(one, kind, {}), now_ms, "closed")
+        notices.tell(connection, _notice(one, kind, {}), now_ms, "closed")
 
 
 def _told(content: Content, seen: Look, stage: Stage) -> tuple[Content, News | None]:
@@ -159,12 +158,12 @@ def _told(content: Content, seen: Look, stage: Stage) -> tuple[Content, News | N
     return after, (way if "departs" in details else NONE, details)
 
 
-def _notice(one: Repeat, kind: str, details: Mapping[str, Any]) -> advising.Own:
+def _notice(one: Repeat, kind: str, details: Mapping[str, Any]) -> notices.Own:
     is_bad = kind == NONE or details.keys() & {"cancelled", "broken"}
     level = 4 if is_bad else 3 if kind == CHANGED or len(details) > _FIRST else 2
     instance = f"{one.user}.{INSTANCE}"
     name = one.content.name
-    return advising.Own(APP, TEMPLATE, instance, one.user, kind, one.id, name, level, details)
+    return notices.Own(APP, TEMPLATE, instance, one.user, kind, one.id, name, level, details)
 
 
 def _run(content: Content, departs_ms: int | None, arrives_ms: int | None) -> Run:

@@ -165,7 +165,7 @@ def refusal(errand: Errand, spotted: Spotted) -> Json | None:
         text = (
             say("reasons", "closed")
             if opens is None
-            else say("reasons", "closed_until", opens=errand.words.clock(opens))
+            else say("reasons", "closed_until", opens=times.clock(opens))
         )
         return {"code": "closed", "opens": times.iso_or_none(opens), "text": text}
     if spotted.walk_m is None:

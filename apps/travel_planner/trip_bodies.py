@@ -40,6 +40,8 @@ class NewTrip(_Body):
     choice: str | None = Field(default=None, max_length=64)
     """The id of one of the plan's routes or garages; the chosen one where it is left out."""
     position: ToldPosition | None = None
+    to_name: str | None = Field(default=None, min_length=1, max_length=200)
+    """What its user calls the destination of a journey; else it is called by its street."""
     resume: str | None = Field(default=None, max_length=64)
     """The id of a trip that ended."""
 

@@ -88,10 +88,7 @@ def _progress(content: Content, left_m: float | None, now_ms: int) -> dict[str, 
     if left_m is None:
         return None
     values, scale = _values(content, left_m)
-    time_s = values.get("time")
-    if is_by_line(content.plan):  # what is behind takes no part of what is left of a ride
-        ends = (outlook or {}).get("journey", content.plan)["arrives"]
-        time_s = None if ends is None else max(0.0, (times.parse_ms(ends) - now_ms) / 1000)
+    time_s = remaining_s(content, now_ms)
     off = content.off_m
     return {
         "along_m": round(content.along_m or 0.0, 1),
@@ -107,6 +104,17 @@ def _progress(content: Content, left_m: float | None, now_ms: int) -> dict[str, 
         "live": outlook is not None,
         "steps": _steps(content, scale),
     }
+
+
+def remaining_s(content: Content, now_ms: int) -> float | None:
+    """Seconds that the rest takes, by what was computed last; None where that is not known."""
+    left_m = _left_m(content)
+    if left_m is None:
+        return None
+    if is_by_line(content.plan):  # what is behind takes no part of what is left of a ride
+        ends = (content.outlook or {}).get("journey", content.plan)["arrives"]
+        return None if ends is None else max(0.0, (times.parse_ms(ends) - now_ms) / 1000)
+    return _values(content, left_m)[0].get("time")
 
 
 def _share(content: Content, now_ms: int) -> float:

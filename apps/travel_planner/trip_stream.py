@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 from citywise.apps.travel_planner import trips
 from citywise.apps.travel_planner.trip_objects import trip_object
 from citywise.apps.travel_planner.trips import TRIP
-from citywise.backend.app import Reader, clocks, event_stream, identity, limits, parameters, state
 from citywise.backend.app import boxes as sealing
+from citywise.backend.app import clocks, event_stream, identity, limits, parameters, state
 
 
 def stream(trip_id: str, user: str) -> Response:
@@ -26,7 +26,7 @@ def stream(trip_id: str, user: str) -> Response:
         body = {"change": change, "trip": _trip(engine, boxes, trip_id, language)}
         return event_stream.Message(TRIP, orjson.dumps(body), message.id, user)
 
-    reader = Reader.of(identity.principal(), user, limits.address())
+    reader = event_stream.Reader.of(identity.principal(), user, limits.address())
     return event_stream.served(reader, shown)
 
 

@@ -16,7 +16,7 @@ import orjson
 from sqlalchemy import Connection, Select, delete, func, insert, select
 
 from citywise.apps.travel_planner.tables import TripRow
-from citywise.backend.app import OutboxRow, Settings, times, upsert
+from citywise.backend.app import Settings, outbox, times, upsert
 from citywise.backend.app import boxes as sealing
 
 Kind = Literal["travel", "parking"]
@@ -161,14 +161,10 @@ def of_user(connection: Connection, boxes: sealing.Boxes, user: str) -> list[Tri
     return sorted(_read(connection, boxes, mine), key=lambda trip: trip.state != "following")
 
 
-def followed(
-    connection: Connection, boxes: sealing.Boxes, instance: str | None = None
-) -> list[Trip]:
-    """The trips being followed, of all or by a template instance."""
-    query = _ROWS.where(TripRow.state == "following").order_by(TripRow.id)
-    if instance is not None:
-        query = query.where(TripRow.instance == instance)
-    return _read(connection, boxes, query)
+def followed(connection: Connection, boxes: sealing.Boxes, user: str) -> list[Trip]:
+    """The trips that a user follows."""
+    mine = _ROWS.where(TripRow.user == user, TripRow.state == "following")
+    return _read(connection, boxes, mine.order_by(TripRow.id))
 
 
 _ROWS = select(TripRow.__table__)
@@ -205,7 +201,7 @@ def tell(connection: Connection, trip: Trip, change: Change, now_ms: int) -> Non
         "created_ms": times.wall_ms(),
         "user": trip.user,
     }
-    connection.execute(insert(OutboxRow), [row])
+    connection.execute(insert(outbox.OutboxRow), [row])
 
 
 def ended(trip: Trip, state: State, now_ms: int) -> Trip:

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from citywise.apps.travel_planner.decisions import Conflict, Constraint, Loosening, Reason
-from citywise.backend.app import times
 
 _WORDS = Path(__file__).with_name("words")
 _SIGNS = {"<": "<", "<=": "≤", "=": "=", ">=": "≥", ">": ">"}
@@ -134,10 +132,6 @@ class Words:
             share = by / abs(other)
             return self.percent(max(share, 0.001)) if share <= 1 else self._tables["far"]
         return self.amount(on, by)
-
-    def clock(self, t_ms: int) -> str:
-        """The city's time of day, `07:30`."""
-        return times.from_ms(t_ms).astimezone(ZoneInfo(times.ZONE)).strftime("%H:%M")
 
     def name(self, on: str) -> str:
         """What a quantity is called."""

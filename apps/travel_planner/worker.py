@@ -38,7 +38,8 @@ from citywise.apps.travel_planner.roads import (
     city_of,
 )
 from citywise.apps.travel_planner.roads.conditions import Conditions
-from citywise.apps.travel_planner.roads.livecity import LiveCity
+from citywise.apps.travel_planner.roads.expecting import expected, usually
+from citywise.apps.travel_planner.roads.livecity import LiveCity, garage_kinds
 from citywise.apps.travel_planner.searching import search
 from citywise.apps.travel_planner.transit.board import boards
 from citywise.apps.travel_planner.transit.decide import Transit
@@ -49,8 +50,6 @@ from citywise.apps.travel_planner.transit.roads import Around
 from citywise.backend.app import PlaceRow, Settings, spawned, times
 from citywise.backend.ingest.payloads import Place
 from citywise.backend.ingest.places import stored
-from citywise.backend.repeats import Repeats
-from citywise.backend.store.database import create_engine_for
 
 LOG = logging.getLogger(__name__)
 REFRESH_S = 0.2
@@ -72,7 +71,7 @@ class Desk:
         """A `planner` that is given is used instead of the city's files."""
         self._settings = settings
         self._planner = planner
-        self._engine = engine or create_engine_for(settings.database_url)
+        self._engine = engine or settings.open_database()
         self._open: _Open | None = None
         self._answers: dict[str, Callable[[Json, str], Reply]] = {
             "travel": self._travel,
@@ -85,6 +84,7 @@ class Desk:
             "departures": self._departures,
             "reachable": self._reachable,
             "stops": self._stops,
+            "expected": self._expected,
         }
 
     def answer(self, question: Mapping[str, Any]) -> Reply:
@@ -141,6 +141,13 @@ class Desk:
             return Reply(404, more={"detail": error.faults[0]["message"]})
         minutes = body["minutes"]
         return _json(transit.reachable(body["lat"], body["lon"], since_ms // 1000, minutes))
+
+    def _expected(self, body: Json, _language: str) -> Reply:
+        _, conditions = self._now()
+        at_ms, is_usual = body["at_ms"], body["usual"]
+        found = usually(conditions, at_ms) if is_usual else expected(conditions, at_ms)
+        head = {"now": times.iso(conditions.now_ms), "at": times.iso(at_ms), "usual": is_usual}
+        return _json({**head, **found})
 
     def _transit(self) -> Transit:
         """The timetables of the city; raises `RequestError` where there are none."""
@@ -273,7 +280,8 @@ class _Open:
 def _places(engine: Engine) -> list[Place]:
     """The garages that the database knows."""
     with Session(engine) as session:
-        bodies = session.scalars(select(PlaceRow.body).where(PlaceRow.kind == "garage")).all()
+        kinds = garage_kinds(session.connection())
+        bodies = session.scalars(select(PlaceRow.body).where(PlaceRow.kind.in_(kinds))).all()
     return list(stored(bodies))
 
 
@@ -289,9 +297,10 @@ def _unwatched(engine: Engine) -> list[Entry]:
     """The places without sensors, as those of a city's own layers: to be found by all their
     names."""
     with Session(engine) as session:
+        garages = garage_kinds(session.connection())
         rows = session.execute(
             select(PlaceRow.id, PlaceRow.lon, PlaceRow.lat, PlaceRow.body).where(
-                PlaceRow.kind != "garage"
+                PlaceRow.kind.not_in(garages)
             )
         )
         return [
@@ -368,8 +377,6 @@ def main() -> None:
     logging.basicConfig(
         level=logging.WARNING, format="%(asctime)s planner %(levelname)s: %(message)s"
     )
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(Repeats())
     try:
         serve(spawned.asker())
     except (EOFError, OSError):

@@ -12,7 +12,6 @@ from citywise.backend.api import (
     access,
     hashing,
     identity,
-    instance_bodies,
     limits,
     parameters,
     presence,
@@ -22,7 +21,6 @@ from citywise.backend.api import (
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.faults_of_people import as_problems
 from citywise.backend.api.instance_bodies import StrictBody
-from citywise.backend.api.origin import origin
 from citywise.backend.api.problems import ProblemError, bad_parameter, not_found
 from citywise.backend.api.second_step import Proof
 from citywise.backend.api.state import state
@@ -81,7 +79,7 @@ class NewInvitation(StrictBody):
 def sign_up() -> Response:
     """A new account, logged in at once."""
     parameters.only()
-    body = instance_bodies.read(SignUp)
+    body = parameters.body(SignUp)
     refuse_password()
     limits.spend("sign-up", limits.address())
     _refuse_uninvited(body.invitation)
@@ -99,7 +97,7 @@ def sign_up() -> Response:
 def log_in() -> Response:
     """Log a browser in; a login that it had is over."""
     parameters.only()
-    body = instance_bodies.read(LogIn)
+    body = parameters.body(LogIn)
     refuse_password()
     limits.refuse_guesser(body.name)
     with hashing.turn(), state().engine.connect() as connection:
@@ -215,7 +213,7 @@ def list_accounts() -> Response:
 def change_account(account_id: str) -> Response:
     """Change somebody's roles, shut them out, or let them in again."""
     parameters.only()
-    body = instance_bodies.read(ChangedAccount)
+    body = parameters.body(ChangedAccount)
     with as_problems(), state().engine.begin() as connection:
         found, actor = _required_account(connection, account_id), identity.own_id()
         after = administration.change(
@@ -231,13 +229,13 @@ def change_account(account_id: str) -> Response:
 def invite() -> Response:
     """A new invitation; its secret is shown this once."""
     parameters.only()
-    body = instance_bodies.read(NewInvitation)
+    body = parameters.body(NewInvitation)
     with as_problems(), state().engine.begin() as connection:
         secret = invitations.issue(connection, body.roles, body.hours)
         actor, after = identity.own_id(), {"roles": body.roles, "hours": body.hours}
         audit.record(connection, actor, "invitation.issued", digest(secret), None, after)
     expires = iso(wall_ms() + round(body.hours * 3_600_000))
-    root = origin(state().settings.web)
+    root = state().origin()
     url = f"{root}/sign-up?invitation={secret}"
     made = {"invitation": secret, "url": url, "roles": body.roles, "expires": expires}
     return as_json(made, 201)

@@ -11,7 +11,6 @@ from sqlalchemy import Connection
 
 from citywise.backend.api import access, parameters, problems
 from citywise.backend.api.answers import as_json
-from citywise.backend.api.instance_bodies import read
 from citywise.backend.api.notices import own, worded
 from citywise.backend.api.state import state
 from citywise.backend.notices import answers
@@ -69,7 +68,7 @@ def unacknowledge(notice_id: str) -> Response:
 @access.person(right="notices")
 def snooze(notice_id: str) -> Response:
     """Put a notice off: then it alerts again, if it is still open."""
-    asked = read(Snooze)
+    asked = parameters.body(Snooze)
 
     def put_off(connection: Connection, notice: str, now_ms: int) -> Notice:
         return answers.snooze(connection, notice, asked.until_ms(now_ms), now_ms)

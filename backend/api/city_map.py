@@ -61,12 +61,13 @@ class Handover(folium.MacroElement):
 
 @dataclass(frozen=True)
 class MapParts:
-    """What a page needs to hold the map: addresses, an element, and its inline script."""
+    """What a page needs to hold the map: addresses, an element, and its inline scripts, one for
+    each part of the map, so that a slow phone may draw between two of them."""
 
     scripts: list[str]
     styles: list[str]
     html: str
-    script: str
+    inline: list[str]
 
 
 def bounds_of(engine: Engine, kinds: Kinds) -> Bounds:
@@ -119,5 +120,5 @@ def build(bounds: Bounds, web: Web) -> MapParts:
         scripts=[link.url for link in links if isinstance(link, folium.JavascriptLink)],
         styles=[link.url for link in links if isinstance(link, folium.CssLink)],
         html=figure.html.render(),
-        script=figure.script.render(),
+        inline=[part.render() for part in figure.script._children.values()],
     )

@@ -11,7 +11,6 @@ from sqlalchemy import Connection, select
 from citywise.backend.api import (
     access,
     identity,
-    instance_bodies,
     limits,
     parameters,
     problems,
@@ -24,7 +23,6 @@ from citywise.backend.ingest import inlet, records
 from citywise.backend.ingest.frames import LogError
 from citywise.backend.ingest.standing import CONTEXT, ContextUpdate, Entry, context_entries
 from citywise.backend.packs.activities import unknown_activity
-from citywise.backend.people import consents
 from citywise.backend.people.ids import is_session
 from citywise.backend.store.exclusion import CONTEXT_OF, exclude
 from citywise.backend.store.models import InletRow
@@ -85,7 +83,7 @@ def _sent_entries(text: str) -> tuple[str, list[Entry]]:
     parameters.only()
     user = identity.whose(text)
     limits.weigh()
-    told = instance_bodies.read(ContextUpdate)
+    told = parameters.body(ContextUpdate)
     if told.activity is not None and (fault := unknown_activity(told.activity)):
         raise problems.invalid([{"path": "activity", "message": fault}])
     return user, told.entries(user)
@@ -127,7 +125,7 @@ def _accept(user: str, entries: list[Entry]) -> Response:
         exclude(connection, CONTEXT_OF, user)
         if is_session(user):
             entries = _of_session(connection, user, entries)
-        refuse_unwanted(consents.refused(connection, user, told))
+        identity.refuse_without_consent(connection, user, told)
         inlet.write(connection, entries)
     gone = [subject for subject in CONTEXT if subject in _subjects(entries) and subject not in told]
     return as_json({"user": user, "told": told, "forgotten": gone}, status=202)
@@ -141,16 +139,3 @@ def _of_session(connection: Connection, session: str, entries: list[Entry]) -> l
     if more := [e.subject for e in entries if e.body is not None and e not in own]:
         raise problems.invalid([{"path": subject, "message": message} for subject in more])
     return own
-
-
-def refuse_unwanted(subjects: Sequence[str]) -> None:
-    """A problem if a person did not allow that some kinds of context are used."""
-    if subjects:
-        raise problems.ProblemError(
-            403,
-            "no-consent",
-            "No consent",
-            f"nobody said that {', '.join(subjects)} may be used; allow it under your account, or "
-            f"with PUT /api/v1/me/consents/{subjects[0]}",
-            subjects=list(subjects),
-        )

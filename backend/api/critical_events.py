@@ -11,7 +11,7 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from citywise.backend.api import access, instance_bodies, limits, parameters, problems
+from citywise.backend.api import access, limits, parameters, problems
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.open_events import OpenEvents, template_now
 from citywise.backend.api.state import state
@@ -29,7 +29,7 @@ blueprint = Blueprint("critical_events", __name__)
 def show_critical_events() -> Response:
     """The open events that are critical, the most critical first."""
     parameters.only()
-    question = instance_bodies.read(Question)
+    question = parameters.body(Question)
     if question.interest.type == "around_me" and question.position is None:
         message = "nothing is around a position that is not told; send `lat` and `lon`"
         raise problems.invalid([{"path": "position", "message": message}])

@@ -8,7 +8,7 @@ from flask import Blueprint, Response, request
 from pydantic import Field
 from sqlalchemy import Connection, select
 
-from citywise.backend.api import access, identity, instance_bodies, parameters
+from citywise.backend.api import access, identity, parameters
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.instance_bodies import StrictBody
 from citywise.backend.api.problems import fault, invalid, not_found
@@ -55,7 +55,7 @@ def list_duties() -> Response:
 def give_duty() -> Response:
     """Give somebody a duty."""
     parameters.only()
-    body = instance_bodies.read(_Duty)
+    body = parameters.body(_Duty)
     with state().engine.begin() as connection:
         try:
             user = accounts.known(connection, body.user).id

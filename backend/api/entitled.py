@@ -94,7 +94,7 @@ def _open(
     if channels is None:
         return ()
     try:
-        return channels(connection, names)
+        return {name for some in chunks(names) for name in channels(connection, some)}
     except SQLAlchemyError:
         raise
     except Exception:  # An app's mistake ends its own streams, and nobody else's.

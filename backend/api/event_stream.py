@@ -11,7 +11,7 @@ import orjson
 from flask import Blueprint, Response, request
 
 from citywise.backend.api import access, identity, limits, parameters
-from citywise.backend.api.entitled import Reader
+from citywise.backend.api.entitled import Reader as Reader
 from citywise.backend.api.hub import PAGE, Hub, Subscription
 from citywise.backend.api.hub import Message as Message
 from citywise.backend.api.problems import ProblemError, bad_parameter

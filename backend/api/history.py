@@ -21,7 +21,7 @@ from citywise.backend.api.objects import event_from
 from citywise.backend.api.problems import ProblemError, bad_parameter, not_found
 from citywise.backend.api.shown import shown_kinds
 from citywise.backend.api.state import state
-from citywise.backend.history import RAW, SPANS, Point, Question
+from citywise.backend.history import RAW, SPANS, Kept, Point, Question
 from citywise.backend.history.export import at_most, columns_of, rows, write_csv, write_parquet
 from citywise.backend.kinds import Kind
 from citywise.backend.store import clocks
@@ -33,6 +33,10 @@ MOST = 10_000
 """Points, or events, in one answer of JSON."""
 MOST_EXPORTED = 1_000_000
 _DAY_MS = 86_400_000
+_FRESH_S = 60
+"""So long a cache may answer for a moment: what is late or corrected may change it."""
+_LEAST_S = 3600
+"""What was said so long before a moment still says something of it."""
 _AREA = ("place", "bbox", "near", "radius_m")
 _FORMATS = ("json", "csv", "parquet")
 _TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
@@ -108,6 +112,73 @@ def list_past_events() -> Response:
         return _file(form, "events", _EVENT_COLUMNS, lambda _connection: iter(lines))
     body = {"now": iso(span.now_ms), "from": iso(span.begin_ms), "until": iso(span.end_ms)}
     return as_json({**body, "events": events[:limit], "whole": len(events) <= limit})
+
+
+@blueprint.get("/history/moment")
+@access.city
+def show_moment() -> Response:
+    """What each sensor had said last at a time: what a map shows of the past."""
+    parameters.only("at", "kind")
+    kinds = shown_kinds()
+    names = parameters.choices("kind", kinds) or [*kinds]
+    at_ms = parameters.instant("at")
+    if at_ms is None:
+        raise bad_parameter("at", "name a time of the past")
+
+    engine, terms = state().engine, state().settings.history
+    with engine.connect() as connection:
+        now_ms = clocks.read(connection).now_ms
+    if at_ms > now_ms:
+        raise bad_parameter("at", f"lies after now, which is {iso(now_ms)}")
+
+    def make() -> dict[str, Any]:
+        found = {}
+        with engine.connect() as connection:
+            for name in names:
+                how_long = history.kept(kinds[name], terms)
+                found[name] = _moment(connection, kinds[name], at_ms, how_long, now_ms)
+        return {name: moment for name, moment in found.items() if moment["places"]}
+
+    answer = as_json({"now": iso(now_ms), "at": iso(at_ms), "kinds": aside(make)})
+    answer.headers["Cache-Control"] = f"private, max-age={_FRESH_S}"
+    return answer
+
+
+def _moment(
+    connection: Connection, kind: Kind, at_ms: int, how_long: Kept, now_ms: int
+) -> dict[str, Any]:
+    """The readings of a kind at a time: of each place its age in seconds, and the values of the
+    fields; by the finest span that is kept of that time."""
+    spans = {"raw": RAW, **SPANS}
+    kept = [name for name, span_s in spans.items() if at_ms >= how_long.since(span_s, now_ms)]
+    if not kept:
+        return {"places": {}}
+    name, span_s, fields = kept[0], spans[kept[0]], [*kind.fields]
+    since_ms = at_ms - 1000 * max(round(kind.silent_s), _LEAST_S, 2 * span_s)
+    begun_ms = at_ms - 1000 * span_s  # What is over by then: a span has what comes after it, too.
+    last: dict[str, list[Point]] = {}
+    for point in history.last_before(connection, kind.kind, begun_ms, since_ms, span_s):
+        last.setdefault(point.sensor, []).append(point)
+    places = {sensor: _said(points, kind, begun_ms) for sensor, points in last.items()}
+    return {"span": name, "fields": fields, "places": places}
+
+
+def _said(points: list[Point], kind: Kind, at_ms: int) -> list[Any]:
+    """Age and values of what a sensor said last; what it said of a field before is no more."""
+    newest = max(point.at_ms for point in points)
+    values = {p.field: _value(p, kind) for p in points if p.at_ms == newest}
+    return [round((at_ms - newest) / 1000), *map(values.get, kind.fields)]
+
+
+def _value(point: Point, kind: Kind) -> Any:
+    """A value as a reading of the kind has it."""
+    value = point.mean if point.value is None else point.value
+    match kind.fields[point.field].type if point.field in kind.fields else None:
+        case "boolean":
+            return value >= 0.5 if isinstance(value, float) else value
+        case "integer":
+            return round(value) if isinstance(value, float) else value
+    return round(value, 3) if isinstance(value, float) else value
 
 
 def _event_line(event: EventRow, place: PlaceRow | None) -> Mapping[str, Any]:

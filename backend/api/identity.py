@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from flask import Flask, Response, g, request
 from sqlalchemy import Connection
@@ -13,7 +13,7 @@ from citywise.backend.api import forgery, parameters, sessions
 from citywise.backend.api.forgery import refuse_unproven as refuse_unproven
 from citywise.backend.api.problems import ProblemError, not_found
 from citywise.backend.api.state import state
-from citywise.backend.people import accounts, logins, names, tokens, two_factor
+from citywise.backend.people import accounts, consents, logins, names, tokens, two_factor
 from citywise.backend.people.accounts import ROLES, Account
 from citywise.backend.people.ids import DEMO, is_session
 from citywise.backend.people.logins import Login
@@ -92,6 +92,26 @@ def whose(text: str | None, name: str = "user") -> str:
 def may_see(owner: str) -> bool:
     """Whether what is `owner`'s may be shown to who asks."""
     return principal().may_act_for(owner)
+
+
+def refuse_without_consent(connection: Connection, user: str, subjects: Iterable[str]) -> None:
+    """A problem if a person did not allow that some kinds of their context are used."""
+    refused = consents.refused(connection, user, subjects)
+    if refused:
+        raise ProblemError(
+            403,
+            "no-consent",
+            "No consent",
+            f"nobody said that {', '.join(refused)} may be used; allow it under your account, or "
+            f"with PUT /api/v1/me/consents/{refused[0]}",
+            subjects=refused,
+        )
+
+
+def name_of(connection: Connection, account: str) -> str | None:
+    """What an account is called; None where there is none (any more)."""
+    found = accounts.find(connection, account)
+    return None if found is None else found.name
 
 
 def refuse_other(owner: str | None, what: str) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
-from flask import request
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from sqlalchemy import Connection, select
 
-from citywise.backend.api import parameters, problems
-from citywise.backend.api.body_faults import faults
+from citywise.backend.api import problems
 from citywise.backend.api.templates import numbers
 from citywise.backend.ingest.payloads import Name
 from citywise.backend.kinds import Identifier
@@ -59,19 +57,6 @@ class NewInstance(ChangedInstance):
 
     app: PackName
     template: PackName
-
-
-Body = TypeVar("Body", bound=BaseModel)
-
-
-def read(model: type[Body]) -> Body:
-    """The request's body; raises a problem with everything that is wrong with it."""
-    parameters.json_object()
-    try:
-        return model.model_validate_json(request.get_data())
-    except ValidationError as error:
-        names = (field.alias or name for name, field in model.model_fields.items())
-        raise problems.invalid(faults(error, names)) from None
 
 
 def chosen_template(

@@ -96,7 +96,7 @@ def list_instances() -> Response:
 def create_instance() -> Response:
     """A new instance."""
     parameters.only()
-    body = instance_bodies.read(NewInstance)
+    body = parameters.body(NewInstance)
     user = _owner(body.user)
     with state().engine.begin() as connection:
         row = new_row(connection, body, user, _free_id(connection, body, user))
@@ -124,7 +124,7 @@ def put_instance(instance_id: str) -> Response:
     """Change an instance, move it to another version, or bring back one that was removed."""
     parameters.only()
     parameters.checked_identifier("id", instance_id)
-    body = instance_bodies.read(ChangedInstance)
+    body = parameters.body(ChangedInstance)
     with state().engine.begin() as connection:
         before = _stored_instance(connection, instance_id)
         if not _is_open(instance_id, before):
@@ -132,7 +132,7 @@ def put_instance(instance_id: str) -> Response:
         if before is None:
             user = _owner(body.user)
             instance_ids.refuse_unless_of(user, instance_id)
-            row = new_row(connection, instance_bodies.read(NewInstance), user, instance_id)
+            row = new_row(connection, parameters.body(NewInstance), user, instance_id)
             _refuse_too_many(connection, user)
         else:
             _refuse_of_duty(before)

@@ -8,7 +8,7 @@ from flask import Blueprint, Response
 from pydantic import Field
 from sqlalchemy import Connection, select
 
-from citywise.backend.api import access, identity, instance_bodies, parameters
+from citywise.backend.api import access, identity, parameters
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.instance_bodies import StrictBody
 from citywise.backend.api.objects import kind_object
@@ -62,7 +62,7 @@ def kinds_as_turtle() -> Response:
 def check_kind() -> Response:
     """What is to be said of the text of a kind's file; nothing is kept."""
     parameters.only()
-    kind, findings = _read(instance_bodies.read(_Text).toml, state().kinds())
+    kind, findings = _read(parameters.body(_Text).toml, state().kinds())
     shown = None if kind is None else _kind_json(kind, {})
     return as_json({"findings": [_finding(found) for found in findings], "kind": shown})
 
@@ -72,7 +72,7 @@ def check_kind() -> Response:
 def put_kind() -> Response:
     """Make a kind, or change one that an operator made; the ingest knows it within seconds."""
     parameters.only()
-    kind, findings = _read(instance_bodies.read(_Text).toml, state().kinds())
+    kind, findings = _read(parameters.body(_Text).toml, state().kinds())
     if kind is None:
         raise invalid([fault("toml", _line(found), found.code) for found in findings])
     with state().engine.begin() as connection:

@@ -12,7 +12,7 @@ from pydantic import Field
 from sqlalchemy import Connection, select
 from sqlalchemy.orm import Session
 
-from citywise.backend.api import access, identity, instance_bodies, limits, parameters
+from citywise.backend.api import access, identity, limits, parameters
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.aside import aside
 from citywise.backend.api.instance_bodies import StrictBody
@@ -120,7 +120,7 @@ def list_sources_of_layers() -> Response:
 def try_layer() -> Response:
     """What a file or what an address answers would become; nothing is kept."""
     parameters.only()
-    asked = instance_bodies.read(Trial)
+    asked = parameters.body(Trial)
     content = _content(asked)
     origin = asked.address or asked.file
     with state().engine.connect() as connection:
@@ -179,7 +179,7 @@ def put_layer(name: str) -> Response:
 def switch_layer(name: str) -> Response:
     """Have maps show a layer or not; rules know its places all the same."""
     parameters.only()
-    shown = instance_bodies.read(Switch).shown
+    shown = parameters.body(Switch).shown
     with state().engine.begin() as connection:
         kind = _kind(connection, name)
         taking.switch(connection, name, is_shown=shown)

@@ -15,7 +15,6 @@ from citywise.backend.api import (
     access,
     hashing,
     identity,
-    instance_bodies,
     limits,
     me,
     parameters,
@@ -86,7 +85,7 @@ def show_address() -> Response:
 def put_address() -> Response:
     """Be written to at an address, once a link in a letter to it has been opened."""
     parameters.only()
-    body, user = instance_bodies.read(NewAddress), identity.own_id()
+    body, user = parameters.body(NewAddress), identity.own_id()
     _refuse_without_mail()
     with state().engine.connect() as connection:
         account = accounts.find(connection, user)
@@ -145,7 +144,7 @@ def _refuse_without_mail() -> None:
 def verify() -> Response:
     """Show that an address is one's own, by the link that was sent there."""
     parameters.only()
-    body = instance_bodies.read(Link)
+    body = parameters.body(Link)
     limits.spend("log-in", limits.address())
     with as_problems(), state().engine.begin() as connection:
         account, before = addresses.verify(connection, body.secret)
@@ -162,7 +161,7 @@ def ask_for_password() -> Response:
     """Be sent a link for another password. The answer is the same, and takes as long, whether
     there is such a name or address: it is looked up later, by another process."""
     parameters.only()
-    body = instance_bodies.read(Forgotten)
+    body = parameters.body(Forgotten)
     _refuse_without_passwords()
     limits.spend("letters", limits.address())
     with state().engine.begin() as connection:
@@ -176,7 +175,7 @@ def set_password() -> Response:
     """Have another password, by the link that was sent; all logins end, and who has a second
     step is asked for it at the next."""
     parameters.only()
-    body = instance_bodies.read(NewPassword)
+    body = parameters.body(NewPassword)
     _refuse_without_passwords()
     limits.spend("log-in", limits.address())
     with hashing.turn(), as_problems():

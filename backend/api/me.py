@@ -12,7 +12,6 @@ from citywise.backend.api import (
     access,
     hashing,
     identity,
-    instance_bodies,
     limits,
     parameters,
     presence,
@@ -90,7 +89,7 @@ def change_me() -> Response:
     """Change the name or the password; a new password ends all other logins, and tokens if
     it is said so."""
     parameters.only()
-    body = instance_bodies.read(ChangedMe)
+    body = parameters.body(ChangedMe)
     asker, user = identity.person(), identity.own_id()
     if body.devices == "end" and body.password is None:
         raise invalid([{"path": "devices", "message": "end with a new password only"}])
@@ -120,7 +119,7 @@ def change_me() -> Response:
 def forget_me() -> Response:
     """Forget the account and all that is its own."""
     parameters.only()
-    body = instance_bodies.read(ForgetMe)
+    body = parameters.body(ForgetMe)
     user = identity.own_id()
     if identity.person().means == "demo" or _came_by_provider(user):
         if body.confirm is None:
@@ -207,7 +206,7 @@ def put_consent(subject: str) -> Response:
     parameters.only()
     if subject not in consents.SUBJECTS:
         raise not_found(f"kind of context {subject!r}")
-    body, user = instance_bodies.read(ChangedConsent), identity.own_id()
+    body, user = parameters.body(ChangedConsent), identity.own_id()
     longest = state().settings.ingest.context_hours
     if body.hours is not None and body.hours > longest:
         message = f"expected at most {longest:g}: nothing is kept longer here"
@@ -274,7 +273,7 @@ def list_tokens() -> Response:
 def create_token() -> Response:
     """A new token; its secret is shown this once."""
     parameters.only()
-    body, asker, user = instance_bodies.read(NewToken), identity.person(), identity.own_id()
+    body, asker, user = parameters.body(NewToken), identity.person(), identity.own_id()
     if (of_city := sorted(tokens.OF_CITY & set(body.rights))) and not asker.has("admin"):
         message = f"only an admin gives the right `{of_city[0]}`"
         raise invalid([{"path": "rights", "message": message}])

@@ -6,7 +6,7 @@ Source: ETSI GS CIM 009 V1.8.1, clauses 6.4 (entities), 6.5 (one entity), 6.3 (e
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,7 +19,7 @@ from citywise.backend.api.problems import ProblemError, bad_parameter, response
 from citywise.backend.api.shown import shown_kinds
 from citywise.backend.api.state import state
 from citywise.backend.ngsi import places, query
-from citywise.backend.ngsi.entities import CORE, Entity, context
+from citywise.backend.ngsi.entities import CORE, OF_PLACE, Entity, context
 from citywise.backend.ngsi.query import QueryError
 from citywise.backend.ngsi.reading import Reader
 from citywise.backend.ngsi.representation import (
@@ -135,24 +135,30 @@ def query_entities() -> Response:
 def _matching(limit: int, offset: int) -> tuple[int, list[Entity]]:
     """How many entities the query is for, and those of a page, with the members asked for."""
     types, ids = _types(), parameters.choices("id")
-    tests = []
+    tests, read = [], set[str]()
     try:
         if (text := request.args.get("q")) is not None:
-            tests.append(query.parse(text))
+            asked = query.parse(text)
+            tests.append(asked.test)
+            read |= asked.names
         if (pattern := request.args.get("idPattern")) is not None:
             matches = query.matcher(pattern)
             tests.append(lambda entity: matches(entity["id"]))
         if (near := _geo()) is not None:
             tests.append(places.parse(*near))
+            read.add(near[3])
     except QueryError as error:
         raise bad_parameter("q", str(error)) from None
     if not (ids or types or tests or "attrs" in request.args or parameters.boolean("local")):
         detail = "too wide: name at least one of id, type, attrs, q and georel, or local=true"
         raise bad_parameter("type", detail)
     engine, kinds, choice = state().engine, shown_kinds(), _choice()
-    is_plain = not (ids or tests or {"attrs", "pick", "omit"} & set(request.args))
+    takes_all = not {"attrs", "pick", "omit"} & set(request.args)
+    is_plain = takes_all and not (ids or tests)
+    placed = not takes_all or bool(read & OF_PLACE)
 
     def work() -> tuple[int, list[Entity]]:
+        entities: Iterable[Entity]
         with engine.connect() as connection:
             reader = Reader(connection, kinds)
             if is_plain and (names := reader.ids(types)) is not None:
@@ -163,10 +169,13 @@ def _matching(limit: int, offset: int) -> tuple[int, list[Entity]]:
                 several = [entity for name in sorted(set(ids)) if (entity := reader.one(name))]
                 entities = [one for one in several if types is None or one["type"] in types]
             else:
-                entities = list(reader.all(types))
-        fitting = (entity for entity in entities if all(test(entity) for test in tests))
-        found = [chosen for entity in fitting if (chosen := choice(entity)) is not None]
-        return len(found), found[offset : offset + limit]
+                entities = reader.all(types, placed=placed)
+            found = [entity for entity in entities if all(test(entity) for test in tests)]
+            if takes_all:  # only what is shown needs to be whole
+                whole = reader.placed(found[offset : offset + limit])
+                return len(found), [one for entity in whole if (one := choice(entity))]
+        chosen = [one for entity in found if (one := choice(entity)) is not None]
+        return len(chosen), chosen[offset : offset + limit]
 
     return aside(work)
 

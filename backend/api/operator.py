@@ -11,7 +11,7 @@ from flask import Blueprint, Response, current_app
 from prometheus_client.core import GaugeMetricFamily
 from pydantic import Field
 
-from citywise.backend.api import access, identity, instance_bodies, instance_ids, parameters
+from citywise.backend.api import access, identity, instance_ids, parameters
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.aside import aside
 from citywise.backend.api.problems import ProblemError, fault, invalid, not_found
@@ -22,6 +22,7 @@ from citywise.backend.ingest.payloads import Payload
 from citywise.backend.operations import (
     byhand,
     events,
+    last_hour,
     letters,
     metrics,
     processes,
@@ -138,6 +139,7 @@ def list_requests() -> Response:
             "limits": limits.model_dump(),
             "processes": processes.report(connection, HEARTBEAT_LIMIT_S),
             "dead_letters": processes.dead_letters(connection),
+            "minutes": last_hour.last_hour(connection, wall_ms(), watch().lags.worst_s),
             "broken_apps": [_fault(found) for found in broken.known()],
         }
     folders = [Path(folder) for folder in city.settings.apps.folders]
@@ -164,7 +166,7 @@ def list_events() -> Response:
 def open_event() -> Response:
     """Open an event, or plan one."""
     parameters.only()
-    draft = instance_bodies.read(Draft)
+    draft = parameters.body(Draft)
     with _as_problems(), state().engine.begin() as connection:
         done = events.open_event(connection, draft, identity.own_id())
     return _done_response(done, status=201)
@@ -175,7 +177,7 @@ def open_event() -> Response:
 def change_event(event_id: str) -> Response:
     """Change an event that is planned or open."""
     parameters.only()
-    changes = instance_bodies.read(Changes)
+    changes = parameters.body(Changes)
     with _as_problems(), state().engine.begin() as connection:
         done = events.change_event(connection, event_id, changes, identity.own_id())
     return _done_response(done)
@@ -209,7 +211,7 @@ def replay_letter(letter_id: int) -> Response:
 def replay_letters() -> Response:
     """Publish the dead letters of a reason again, the oldest first."""
     parameters.only()
-    asked = instance_bodies.read(LettersOf)
+    asked = parameters.body(LettersOf)
     city = state()
     with _as_problems():
         found = letters.replay_all(

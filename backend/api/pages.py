@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -30,13 +31,13 @@ from werkzeug.exceptions import HTTPException, NotFound
 from werkzeug.security import safe_join
 from werkzeug.wrappers import Response as WerkzeugResponse
 
-from citywise.backend.api import access, bundles, modules, problems
+from citywise.backend.api import access, bundles, modules, problems, security
 from citywise.backend.api.languages import COOKIE, LANGUAGES, STRINGS, chosen, strings
-from citywise.backend.api.security import nonce
 from citywise.backend.api.state import state
 from citywise.backend.machine import REPOSITORY
+from citywise.backend.network import websocket
 from citywise.backend.packs.page_files import PageFiles, readable
-from citywise.backend.times import ZONE
+from citywise.backend.times import zone_name
 
 LOG = logging.getLogger("citywise.web")
 WEB = REPOSITORY / "web"
@@ -60,6 +61,7 @@ _FILES = "citywise-page-files"
 _MOST_KEPT_BYTES = 1_000_000
 """Of an app's file that the service worker keeps."""
 _SHORTCUTS = "citywise-shortcuts"
+_NOTHING: Mapping[str, Iterable[security.Grant]] = MappingProxyType({})
 THEMES = ("auto", "light", "dark")
 YEAR_S = 365 * 24 * 3600
 
@@ -232,13 +234,27 @@ def navigation(language: str) -> list[Place]:
     return [first, *brought, *rest]
 
 
-def page(name: str, status: int = 200, *, has_map: bool = False, **values: Any) -> Response:
+def page(
+    name: str,
+    status: int = 200,
+    *,
+    has_map: bool = False,
+    has_broker: bool = False,
+    granted: Mapping[str, Iterable[security.Grant]] = _NOTHING,
+    **values: Any,
+) -> Response:
     """Render a page in the person's language and theme: one of the templates of the app that
-    answers, or else of the shell. With `has_map` it is given what shows the city's map."""
+    answers, or else of the shell. With `has_map` it is given what shows the city's map, with
+    `has_broker` it may connect to the broker. `granted`: what it may use of other origins, as in
+    `{"https://meet.example.org": ("frame-src", "camera")}`."""
     if status == 200 and (chosen_now := _remembered()) is not None:
         return chosen_now
     if has_map:
         values |= _map()
+    if has_broker and (broker := state().broker_url()):
+        security.allow("connect-src", websocket.origin(broker))
+    for origin, what in granted.items():
+        security.grant(origin, what)
     language = chosen(request)
     theme = request.cookies.get("theme", "auto")
     own = _owner()
@@ -250,6 +266,7 @@ def page(name: str, status: int = 200, *, has_map: bool = False, **values: Any) 
         drawn=Markup("".join(_drawn())),  # noqa: S704
         language=language,
         languages=LANGUAGES,
+        links=state().settings.web.links.model_dump(exclude_none=True),
         theme=theme if theme in THEMES else "auto",
         t=translator(language),
         texts=text_module(language, own)[1],
@@ -262,8 +279,7 @@ def page(name: str, status: int = 200, *, has_map: bool = False, **values: Any) 
         direct=_direct,
         everywhere=tuple(current_app.extensions.get(_EVERYWHERE, [])),
         version=version(),
-        zone=ZONE,
-        nonce=nonce(),
+        zone=zone_name(),
         **values,
     )
     answer = Response(html, status=status, content_type="text/html; charset=utf-8")
@@ -334,7 +350,7 @@ def _map() -> Mapping[str, Any]:
         "scripts": parts.scripts,
         "styles": parts.styles,
         "map_html": parts.html,
-        "map_script": parts.script,
+        "map_scripts": parts.inline,
     }
 
 

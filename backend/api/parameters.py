@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from flask import request
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from citywise.backend.api.body_faults import faults
 from citywise.backend.api.languages import LANGUAGES, chosen
-from citywise.backend.api.problems import ProblemError, bad_parameter
+from citywise.backend.api.problems import ProblemError, bad_parameter, invalid
 from citywise.backend.kinds import Identifier
 from citywise.backend.times import parse_ms
 
@@ -123,12 +124,25 @@ def identifier(name: str) -> str | None:
     return None if text is None else checked_identifier(name, text)
 
 
+Body = TypeVar("Body", bound=BaseModel)
+
+
+def body(model: type[Body]) -> Body:
+    """The request's body; raises a problem with everything that is wrong with it."""
+    json_object()
+    try:
+        return model.model_validate_json(request.get_data())
+    except ValidationError as error:
+        names = (field.alias or name for name, field in model.model_fields.items())
+        raise invalid(faults(error, names)) from None
+
+
 def json_object() -> dict[str, Any]:
     """The request's body, which must be a JSON object."""
-    body = json_body()
-    if not isinstance(body, dict):
+    found = json_body()
+    if not isinstance(found, dict):
         raise _bad_body("the body is not a JSON object")
-    return body
+    return found
 
 
 def json_body() -> Any:
@@ -142,12 +156,12 @@ def json_body() -> Any:
         )
     try:
         # Not Flask's own reader: it fails on deep nesting, and takes what orjson cannot write.
-        body = orjson.loads(request.get_data())
+        found = orjson.loads(request.get_data())
     except orjson.JSONDecodeError as error:
         raise _bad_body(f"the body is not a JSON object: {error}") from None
-    if b"u0000" in request.get_data() and _has_nul(body):
+    if b"u0000" in request.get_data() and _has_nul(found):
         raise _bad_body("a text in the body has the character U+0000; leave it out")
-    return body
+    return found
 
 
 def _has_nul(value: Any) -> bool:

@@ -1,4 +1,5 @@
-"""Passkeys over HTTP: making, listing and removing one's own, and logging in with one alone."""
+"""Passkeys over HTTP: making, listing, renaming and removing one's own, and logging in with one
+alone."""
 
 from __future__ import annotations
 
@@ -12,7 +13,6 @@ from citywise.backend.api import (
     access,
     accounts,
     identity,
-    instance_bodies,
     limits,
     parameters,
     second_step,
@@ -39,10 +39,14 @@ class Signed(StrictBody):
     passkey: dict[str, JsonValue]
 
 
-class NewPasskey(Signed):
-    """A passkey that a browser has made, and what it is called."""
+class Name(StrictBody):
+    """What a passkey is called."""
 
     name: str = Field(max_length=200)
+
+
+class NewPasskey(Signed, Name):
+    """A passkey that a browser has made, and what it is called."""
 
 
 # -- logging in ---------------------------------------------------------------------------
@@ -64,7 +68,7 @@ def ask() -> Response:
 def log_in() -> Response:
     """Log in whose passkey has signed that, after its device asked for a finger or a PIN."""
     parameters.only()
-    body, party = instance_bodies.read(Signed), second_step.party()
+    body, party = parameters.body(Signed), second_step.party()
     accounts.refuse_password()
     limits.spend("sign-in", limits.address())
     try:
@@ -105,7 +109,7 @@ def list_passkeys() -> Response:
 def begin() -> Response:
     """What a browser is asked to make a passkey; nothing changes until it has come back."""
     parameters.only()
-    body, party, user = instance_bodies.read(Sure), second_step.party(), identity.own_id()
+    body, party, user = parameters.body(Sure), second_step.party(), identity.own_id()
     second_step.prove(body)
     with state().engine.connect() as connection:
         account = known(connection, user)
@@ -118,7 +122,7 @@ def add() -> Response:
     """Keep it. The first second step of an account ends all other logins, and has recovery codes,
     which are shown this once."""
     parameters.only()
-    body, party = instance_bodies.read(NewPasskey), second_step.party()
+    body, party = parameters.body(NewPasskey), second_step.party()
     asker, user = identity.person(), identity.own_id()
     with as_problems():
         challenge = passkeys.challenge_of(body.passkey)
@@ -136,6 +140,19 @@ def add() -> Response:
     return as_json({**_shown(made), "recovery": codes}, 201)
 
 
+@blueprint.patch("/me/passkeys/<passkey_id>")
+@access.own_rights
+def change_passkey(passkey_id: str) -> Response:
+    """Call a passkey otherwise. It opens nothing, so the login is enough."""
+    parameters.only()
+    user, body = identity.own_id(), parameters.body(Name)
+    with as_problems(), state().engine.begin() as connection:
+        changed = passkeys.rename(connection, user, passkey_id, body.name)
+    if changed is None:
+        raise not_found(f"passkey {passkey_id!r}")
+    return as_json(_shown(changed))
+
+
 @blueprint.delete("/me/passkeys/<passkey_id>")
 @access.own_rights
 def remove(passkey_id: str) -> Response:
@@ -146,7 +163,7 @@ def remove(passkey_id: str) -> Response:
     def taken(connection: Connection) -> bool:
         return two_factor.remove_passkey(connection, user, passkey_id)
 
-    if not second_step.shown(instance_bodies.read(Proof), taken):
+    if not second_step.shown(parameters.body(Proof), taken):
         raise not_found(f"passkey {passkey_id!r}")
     state().end_streams(user=user)  # They come back with the roles of now.
     return Response(status=204)

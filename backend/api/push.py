@@ -8,7 +8,7 @@ from typing import Any
 from flask import Blueprint, Response, request
 from pydantic import ConfigDict, Field
 
-from citywise.backend.api import access, identity, instance_bodies, limits, parameters
+from citywise.backend.api import access, identity, limits, parameters
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.instance_bodies import StrictBody
 from citywise.backend.api.languages import chosen
@@ -62,7 +62,7 @@ def add_browser() -> Response:
     from citywise.backend.outgoing import web_push
 
     parameters.only()
-    body, user = instance_bodies.read(NewBrowser), identity.own_id()
+    body, user = parameters.body(NewBrowser), identity.own_id()
     try:
         Target.of(body.endpoint, state().settings.webhooks.allow)
     except AddressError as error:

@@ -13,7 +13,6 @@ from sqlalchemy import Connection
 
 from citywise.backend.api import identity, limits, me
 from citywise.backend.api.instance_bodies import StrictBody
-from citywise.backend.api.origin import origin
 from citywise.backend.api.problems import ProblemError, fault, invalid
 from citywise.backend.api.state import state
 from citywise.backend.people import accounts, passkeys, two_factor
@@ -57,7 +56,7 @@ def party() -> Party:
 
 
 def _party() -> Party | None:
-    return Party.of(origin(state().settings.web))
+    return Party.of(state().origin())
 
 
 def question(connection: Connection, user: str) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -27,6 +27,7 @@ _FEATURES = {
 }
 Directive = Literal["connect-src", "frame-src", "script-src"]
 Feature = Literal["camera", "microphone", "display-capture"]
+Grant = Directive | Feature
 _ORIGIN = re.compile(r"(https|http|wss|ws)://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?")
 _YEAR_S = 365 * 24 * 3600
 
@@ -64,6 +65,19 @@ def delegate(feature: Feature, origin: str) -> None:
     if not _ORIGIN.fullmatch(origin):
         raise ValueError(f"`{origin}` is no origin such as https://meet.example.org")
     g.setdefault("delegated_features", {}).setdefault(feature, []).append(origin)
+
+
+def grant(origin: str, what: Iterable[Grant]) -> None:
+    """Let the page that is being answered, and it alone, use another origin: load what the
+    directives say, and let its frames use parts of the device."""
+    for one in what:
+        match one:
+            case "connect-src" | "frame-src" | "script-src":
+                allow(one, origin)
+            case "camera" | "microphone" | "display-capture":
+                delegate(one, origin)
+            case _:
+                raise ValueError(f"`{one}` is nothing that a page may be granted")
 
 
 def permissions(delegated: Mapping[str, Sequence[str]]) -> str:
@@ -130,6 +144,10 @@ def install(app: Flask, settings: Settings) -> None:
         is_open = request.content_length is None and environ.get("wsgi.input_terminated")
         if limit and is_open and len(request.get_data()) >= limit:
             raise RequestEntityTooLarge
+
+    @app.context_processor
+    def _nonce() -> dict[str, str]:
+        return {"nonce": nonce()}
 
     @app.after_request
     def _secure(answer: Response) -> Response:

@@ -20,7 +20,6 @@ from werkzeug.wrappers import Response as Redirect
 from citywise.backend.api import access, identity, limits, parameters
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.faults_of_people import as_problems
-from citywise.backend.api.origin import origin
 from citywise.backend.api.problems import not_found
 from citywise.backend.api.state import state
 from citywise.backend.people import identities, logins
@@ -140,7 +139,7 @@ def go() -> Redirect:
     except SignInError as error:
         return _sorry(error)
     login = identity.principal().login if request.args.get("link") is not None else None
-    back = f"{origin(state().settings.web)}{DONE}"
+    back = f"{state().origin()}{DONE}"
     begun = Pending.begun(back, _local(wanted), login.id if login else None, time.time())
     with _client(desk, begun) as client:
         url, _ = client.create_authorization_url(
@@ -306,7 +305,7 @@ def way_out(login: logins.Login) -> str | None:
         return None
     if end is None:
         return None
-    back = f"{origin(state().settings.web)}/log-in"
+    back = f"{state().origin()}/log-in"
     more = urlencode({"client_id": desk.settings.client_id, "post_logout_redirect_uri": back})
     return f"{end}{'&' if '?' in end else '?'}{more}"
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sqlalchemy import Connection
 
 from citywise.backend import connectors
-from citywise.backend.api import access, identity, instance_bodies, limits, parameters
+from citywise.backend.api import access, identity, limits, parameters
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.aside import aside
 from citywise.backend.api.body_faults import faults
@@ -82,7 +82,7 @@ def list_sources() -> Response:
 def try_source() -> Response:
     """What a connector makes of a sample; nothing is kept."""
     parameters.only()
-    asked = instance_bodies.read(Sample)
+    asked = parameters.body(Sample)
     told = {"name": "sample", **asked.source}
     if not (told.get("urls") or told.get("topics")):
         told["topics"] = ["sample"]
@@ -155,7 +155,7 @@ def put_source() -> Response:
 def switch_source(name: str) -> Response:
     """Have a source that an operator made rest, or run again."""
     parameters.only()
-    active = instance_bodies.read(Switch).active
+    active = parameters.body(Switch).active
     with state().engine.begin() as connection:
         _own(connection, name)
         made.switch(connection, name, is_active=active)
@@ -211,7 +211,11 @@ def _taking(connection: Connection, name: str) -> Source | None:
 
 def _read(told: dict[str, Any], before: made.Made | None) -> Source:
     """The settings that were sent; a problem with all that is wrong with them."""
-    told = made.with_secrets(told, before.source if before else None)
+    try:
+        told = made.with_secrets(told, before.source if before else None)
+    except made.ForgottenError as error:
+        found = [fault(f"headers.{name}", str(error)) for name in error.headers]
+        raise invalid(found) from None
     if isinstance(told.get("broker"), dict):
         told["broker"] = {**told["broker"], "embedded": False}
         if told["broker"].pop("ca", None) is not None:

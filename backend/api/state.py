@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from flask import current_app
+from flask import current_app, request
 from sqlalchemy import Engine
 
 from citywise.backend.api.hub import Hub
+from citywise.backend.api.origin import origin
 from citywise.backend.kinds import Kinds
 from citywise.backend.kinds.installed import KnownKinds
-from citywise.backend.network import broker_rights
+from citywise.backend.network import broker_rights, websocket
 from citywise.backend.settings import Settings
 
 
@@ -27,6 +28,14 @@ class WebState:
         """The kinds of observations and places as they are now."""
         with self.engine.connect() as connection:
             return self.known_kinds.read(connection)
+
+    def origin(self) -> str:
+        """Where whoever asks reaches the pages: scheme, host and port, for links to send."""
+        return origin(self.settings.web)
+
+    def broker_url(self) -> str | None:
+        """Where the browser of whoever asks reaches the broker; None where it cannot."""
+        return websocket.address(self.settings, request.host)
 
     def tell_broker(self) -> None:
         """Let the embedded broker know whom it may let in now; after the commit of the change."""

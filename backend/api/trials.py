@@ -11,7 +11,6 @@ from citywise.backend.api import (
     access,
     context,
     identity,
-    instance_bodies,
     limits,
     parameters,
     runs,
@@ -35,7 +34,7 @@ blueprint = Blueprint("trials", __name__)
 def check_instance() -> Response:
     """What would be made of a body, and which notices would be open now."""
     parameters.only("lang")
-    body = instance_bodies.read(NewInstance)
+    body = parameters.body(NewInstance)
     with state().engine.connect() as connection:
         # Not of an instance there is already: that may have its notices open.
         row = new_row(connection, body, identity.whose(body.user), f"try-{uuid.uuid4().hex}")

@@ -7,7 +7,7 @@ from flask import Blueprint, Response
 from pydantic import Field
 from sqlalchemy import Connection
 
-from citywise.backend.api import access, identity, instance_bodies, parameters, second_step
+from citywise.backend.api import access, identity, parameters, second_step
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.faults_of_people import as_problems
 from citywise.backend.api.instance_bodies import StrictBody
@@ -55,7 +55,7 @@ def begin() -> Response:
     of its codes has come back."""
     parameters.only()
     user = identity.own_id()
-    second_step.prove(instance_bodies.read(Sure))
+    second_step.prove(parameters.body(Sure))
     with as_problems(), state().engine.begin() as connection:
         secret = two_factor.begin(connection, user)
         name = accounts.known(connection, user).name
@@ -69,7 +69,7 @@ def confirm() -> Response:
     """Turn it on with a first code; the recovery codes are shown this once, and all other logins
     are over."""
     parameters.only()
-    body, asker, user = instance_bodies.read(Code), identity.person(), identity.own_id()
+    body, asker, user = parameters.body(Code), identity.person(), identity.own_id()
     given = Proof(code=body.code)
     with second_step.judging(user, given):
         with state().engine.begin() as connection:
@@ -92,7 +92,7 @@ def renew() -> Response:
     def renewed(connection: Connection) -> list[str]:
         return two_factor.renew_recovery(connection, user)
 
-    return as_json({"recovery": second_step.shown(instance_bodies.read(Proof), renewed)})
+    return as_json({"recovery": second_step.shown(parameters.body(Proof), renewed)})
 
 
 @blueprint.delete("/me/two-factor")
@@ -101,6 +101,6 @@ def turn_off() -> Response:
     """Do without an authenticator app again."""
     parameters.only()
     user = identity.own_id()
-    second_step.shown(instance_bodies.read(Proof), lambda found: two_factor.end(found, user))
+    second_step.shown(parameters.body(Proof), lambda found: two_factor.end(found, user))
     state().end_streams(user=user)  # They come back with the roles of now.
     return Response(status=204)

@@ -8,7 +8,7 @@ from flask import Blueprint, Response
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
-from citywise.backend.api import access, identity, instance_bodies, limits, parameters
+from citywise.backend.api import access, identity, limits, parameters
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.aside import aside
 from citywise.backend.api.problems import ProblemError, fault, invalid, not_found
@@ -58,7 +58,7 @@ def list_webhooks() -> Response:
 def add_webhook() -> Response:
     """Have an address told of changes from now on; the answer shows the secret, once."""
     parameters.only()
-    body = instance_bodies.read(NewWebhook)
+    body = parameters.body(NewWebhook)
     _look_at(body.url)
     secret = _secret(body.secret) or signing.new_secret()
     with state().engine.begin() as connection:
@@ -89,7 +89,7 @@ def show_webhook(webhook_id: str) -> Response:
 def change_webhook(webhook_id: str) -> Response:
     """Change what is given of a webhook; one that was switched off goes on where it ended."""
     parameters.only()
-    body = instance_bodies.read(ChangedWebhook)
+    body = parameters.body(ChangedWebhook)
     if body.url is not None:
         _look_at(body.url)
     names = {"url": body.url, "label": body.label, "secret": _secret(body.secret)}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from citywise.backend.ingest.records import Reading
@@ -95,9 +96,12 @@ def scaled(request: Request, kinds: Kinds) -> Request:
     properties = [
         (mapper.predicate(iri.value), kind.fields[name].scale)
         for kind in kinds.described
-        for name, iri, _datatype in kind.properties
+        for name, iri, _datatype in kind.read
     ]
-    derived = {name: scale for name, scale in properties if name and scale > 1}
+    # Where fields of several kinds have one predicate, the finest step counts: it comes last.
+    derived = {
+        name: scale for name, scale in sorted(properties, key=itemgetter(1)) if name and scale > 1
+    }
     if derived.keys() <= request.scales.keys():
         return request
     return replace(request, scales={**derived, **request.scales})
@@ -131,7 +135,18 @@ def triples(
 
 def values(told: Mapping[str, Any], kind: Kind | PlaceKind) -> Iterator[tuple[Iri, Literal]]:
     """What was observed, or is said of a place: properties and their values."""
-    for field, predicate, datatype in kind.properties:
+    return _values(told, kind.properties)
+
+
+def latest_values(told: Mapping[str, Any], kind: Kind) -> Iterator[tuple[Iri, Literal]]:
+    """What rules of templates may read of a sensor's latest reading: by property, and by role."""
+    return _values(told, kind.read)
+
+
+def _values(
+    told: Mapping[str, Any], properties: Iterable[tuple[str, Iri, str]]
+) -> Iterator[tuple[Iri, Literal]]:
+    for field, predicate, datatype in properties:
         value = told.get(field)
         if value is not None:
             yield predicate, Literal(lexical(value), datatype)

@@ -24,17 +24,20 @@ from citywise.backend.connectors.mapping import (
     ObservationMapping,
     PlaceMapping,
     Source,
+    Things,
     Time,
     Where,
     zone,
 )
 from citywise.backend.connectors.message import Message
-from citywise.backend.connectors.readers import Reader, Thing, reader
+from citywise.backend.connectors.readers import Reader, Thing, paths_of, reader
 from citywise.backend.connectors.values import is_absent, number, whole
 
 _PART = re.compile(r"\{(\w+)\}")
 _WKT = re.compile(r"\s*POINT\s*Z?\s*\(\s*(\S+)\s+(\S+)[^)]*\)\s*", re.IGNORECASE)
 _MOST_LEVEL = 5
+_DISPENSABLE = ("name", "fields", "extra", "each")
+"""What of a thing may be missing while the rest is taken."""
 
 
 class Mapped(Connector):
@@ -48,6 +51,7 @@ class Mapped(Connector):
         self._mapping = mapping
         self._topic = _topic(mapping.topic)
         self._reader: Reader = reader(mapping)
+        self._columns = tuple(paths_of(mapping, without=("each",)))
         for one in mapping.observation:
             if (kind := desk.kinds.get(one.kind)) is None:
                 raise MappingError(
@@ -66,21 +70,22 @@ class Mapped(Connector):
                 return
             parts = found.groupdict()
         whole = self._reader.whole(message.checked())
+        yield from (refused(fault) for fault in whole.lacking(self._columns))
         for place in self._mapping.place:
-            yield from self._all(whole, place.each, lambda t, p=place: self._place(p, t, parts))
+            yield from self._all(whole, place, lambda t, p=place: self._place(p, t, parts))
         at_ms = message.at_ms
         for one in self._mapping.observation:
-            yield from self._all(
-                whole, one.each, lambda t, o=one: self._observation(o, t, parts, at_ms)
-            )
+            yield from self._all(whole, one, lambda t, o=one: self._observation(o, t, parts, at_ms))
         for told in self._mapping.event:
-            yield from self._all(
-                whole, told.each, lambda t, e=told: self._event(e, t, parts, at_ms)
-            )
+            yield from self._all(whole, told, lambda t, e=told: self._event(e, t, parts, at_ms))
 
     @staticmethod
-    def _all(whole: Thing, each: str | None, made: Any) -> Finds:
-        for thing in whole.every(each):
+    def _all(whole: Thing, mapping: Things, made: Any) -> Finds:
+        """What is made of each thing; of none where what all of them need cannot be there, such
+        as the column of their time: they would seem to be of now."""
+        if whole.lacking(paths_of(mapping, _DISPENSABLE)):
+            return
+        for thing in whole.every(mapping.each):
             try:
                 yield from made(thing)
             except Fault as fault:

@@ -97,12 +97,12 @@ class Where(_Entry):
         return self
 
 
-class _Things(_Entry):
+class Things(_Entry):
     each: str | None = None
     """Path to the things; if left out the message is one, a row of CSV is one."""
 
 
-class ObservationMapping(_Things):
+class ObservationMapping(Things):
     """Observations of one kind."""
 
     kind: str
@@ -112,7 +112,7 @@ class ObservationMapping(_Things):
     extra: dict[str, Origin] = {}
 
 
-class PlaceMapping(_Things):
+class PlaceMapping(Things):
     """Places that carry kinds."""
 
     id: Origin
@@ -123,7 +123,7 @@ class PlaceMapping(_Things):
     fields: dict[str, Origin] = {}
 
 
-class EventMapping(_Things):
+class EventMapping(Things):
     """Events."""
 
     id: Origin

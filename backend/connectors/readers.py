@@ -8,8 +8,9 @@ from __future__ import annotations
 import csv
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Protocol
 
 import elementpath
@@ -42,6 +43,9 @@ class Thing(Protocol):
     def value(self, path: str) -> tuple[Any, str]:
         """The first value at a path (None: there is none), and where it stands."""
 
+    def lacking(self, paths: Iterable[str]) -> list[Fault]:
+        """For each path at which nothing can stand in any of its things, why."""
+
 
 class Reader(ABC):
     """Reads messages of a format."""
@@ -53,7 +57,7 @@ class Reader(ABC):
 
 def reader(mapping: Mapping) -> Reader:
     """What reads the messages of a mapping; raises `MappingError` where a path is none."""
-    paths = list(_paths(mapping))
+    paths = list(paths_of(mapping))
     match mapping.format:
         case "json":
             for path in paths:
@@ -67,18 +71,27 @@ def reader(mapping: Mapping) -> Reader:
     return _CsvReader(mapping.delimiter, mapping.encoding)
 
 
-def _paths(told: Any) -> Iterator[str]:
-    """All paths of a mapping."""
+def paths_of(told: Any, without: Collection[str] = ()) -> Iterator[str]:
+    """All paths of a mapping, or of a part of it, but those below some of its keys."""
     for name in type(told).model_fields if hasattr(type(told), "model_fields") else ():
         inner = getattr(told, name)
+        if name in without:
+            continue
         if name in ("path", "minus", "each"):
             yield from [inner] if isinstance(inner, str) else inner or ()
         elif isinstance(inner, dict):
             for one in inner.values():
-                yield from _paths(one)
+                yield from paths_of(one, without)
         else:
             for one in inner if isinstance(inner, tuple) else (inner,):
-                yield from _paths(one)
+                yield from paths_of(one, without)
+
+
+class _Free:
+    """What may have anything anywhere."""
+
+    def lacking(self, paths: Iterable[str]) -> list[Fault]:  # noqa: ARG002 - nothing can be said
+        return []
 
 
 # -- JSON -----------------------------------------------------------------------------
@@ -92,7 +105,7 @@ def _json_path(path: str) -> jsonpath.JSONPath | jsonpath.CompoundJSONPath:
         raise MappingError(f"`{path}` is no JSONPath (RFC 9535): {error}") from error
 
 
-class _JsonThing:
+class _JsonThing(_Free):
     def __init__(self, value: Any, at: str, root: _JsonThing | None = None) -> None:
         self._value, self.at = value, at
         self.root: Thing = root or self
@@ -121,7 +134,7 @@ class _JsonReader(Reader):
 # -- CSV ------------------------------------------------------------------------------
 
 
-class _Row:
+class _Row(_Free):
     def __init__(self, row: dict[str, str], at: str, root: Thing) -> None:
         self._row, self.at, self.root = row, at, root
 
@@ -132,27 +145,49 @@ class _Row:
         return self._row.get(path), self.at
 
 
+_FIRST_LINE = "expected a first line that names the columns"
+
+
+def _quoted(column: str) -> str:
+    return f"`{column}`"
+
+
 class _Table:
     at = ""
 
     def __init__(self, text: str, delimiter: str) -> None:
         self._text, self._delimiter = text, delimiter
+        self._head, self._columns = next(self._lines(), ("line 1", []))
         self.root: Thing = self
 
-    def every(self, path: str | None) -> Iterator[Thing]:  # noqa: ARG002 - rows need no path
+    def _lines(self) -> Iterator[tuple[str, list[str]]]:
         csv.field_size_limit(_MOST_FIELD)
         rows = csv.reader(io.StringIO(self._text, newline=""), delimiter=self._delimiter)
         try:
-            columns = [name.strip() for name in next(rows, [])]
             for row in rows:
-                if any(cell.strip() for cell in row):
-                    told = dict(zip(columns, (cell.strip() for cell in row), strict=False))
-                    yield _Row(told, f"line {rows.line_num}", self)
+                yield f"line {rows.line_num}", [cell.strip() for cell in row]
         except csv.Error as error:
             raise Fault("csv", f"line {rows.line_num}", f"found no CSV: {error}") from None
 
+    def every(self, path: str | None) -> Iterator[Thing]:  # noqa: ARG002 - rows need no path
+        for at, row in islice(self._lines(), 1, None):
+            if any(row):
+                yield _Row(dict(zip(self._columns, row, strict=False)), at, self)
+
     def value(self, path: str) -> tuple[Any, str]:  # noqa: ARG002 - only rows have values
         return None, self.at
+
+    def lacking(self, paths: Iterable[str]) -> list[Fault]:
+        missing = [path for path in dict.fromkeys(paths) if path not in self._columns]
+        if missing and not any(self._columns):  # One fault, however many columns it should have.
+            said = f"the table is empty: {_FIRST_LINE}, {', '.join(map(_quoted, missing))}"
+            return [Fault("column", self._head, said)]
+        return [Fault("column", self._head, self._without(column)) for column in missing]
+
+    def _without(self, column: str) -> str:
+        there = ", ".join(_quoted(name) for name in self._columns if name)
+        hint = " alone: is `delimiter` right?" if len(self._columns) == 1 else ""
+        return f"there is no column `{column}`, there is {there}{hint}"
 
 
 class _CsvReader(Reader):
@@ -180,7 +215,7 @@ def _xml_path(path: str, namespaces: Namespaces) -> elementpath.Selector:
         raise MappingError(f"`{path}` is no XPath: {error}") from error
 
 
-class _XmlThing:
+class _XmlThing(_Free):
     def __init__(self, told: Xml, namespaces: Namespaces, root: _XmlThing | None = None) -> None:
         self._told, self._namespaces = told, namespaces
         self.at = told.at

@@ -6,6 +6,7 @@ from citywise.backend.history.asking import (
     MOST_NAMED,
     Point,
     Question,
+    last_before,
     places_within,
     points,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "Question",
     "fitting",
     "kept",
+    "last_before",
     "places_within",
     "points",
     "trim",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, and_, func, select
+from sqlalchemy.orm import aliased
 
 from citywise.backend.history.spans import RAW, start_of
 from citywise.backend.space.sphere import distance_m
@@ -99,6 +100,39 @@ def _of_series(
         rolled.order_by(row.start_ms).limit(most)
     ):
         yield Point(*series, at_ms, None, count, low, high, total)
+
+
+def last_before(
+    connection: Connection, kind: str, at_ms: int, since_ms: int, span_s: int = RAW
+) -> Iterator[Point]:
+    """The last point of each series of a kind from after `since_ms` to `at_ms` (Unix ms), by
+    sensor and field."""
+    series = HistorySeriesRow
+    head = select(series.id, series.sensor, series.field).where(series.kind == kind)
+    head = head.order_by(series.sensor, series.field)
+    if span_s == RAW:
+        raw, other = HistoryValueRow, aliased(HistoryValueRow)
+        within = (other.at_ms > since_ms, other.at_ms <= at_ms)
+        newest = select(func.max(other.at_ms)).where(other.series == series.id, *within)
+        last = and_(raw.series == series.id, raw.at_ms == _of_each(newest))
+        query = head.join(raw, last).add_columns(raw.at_ms, raw.value, raw.text)
+        for number, sensor, field, at, value, text in connection.execute(query):
+            yield Point(number, sensor, field, at, text if value is None else value)
+        return
+    row, other_row = HistoryRollupRow, aliased(HistoryRollupRow)
+    begun = (other_row.span_s == span_s, other_row.start_ms > since_ms, other_row.start_ms <= at_ms)
+    begin = select(func.max(other_row.start_ms)).where(other_row.series == series.id, *begun)
+    latest = and_(row.series == series.id, row.span_s == span_s, row.start_ms == _of_each(begin))
+    rolled = head.join(row, latest).add_columns(
+        row.start_ms, row.number, row.low, row.high, row.total
+    )
+    for number, sensor, field, at, *numbers in connection.execute(rolled):
+        yield Point(number, sensor, field, at, None, *numbers)
+
+
+def _of_each(query: Any) -> Any:
+    """A value of the query for each series."""
+    return query.correlate(HistorySeriesRow).scalar_subquery()
 
 
 def _series(connection: Connection, asked: Question) -> list[tuple[int, str, str]]:

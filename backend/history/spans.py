@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from citywise.backend.times import ZONE, to_ms
+from citywise.backend.times import to_ms, zone_name
 
 RAW = 0
 """No span: values as they were measured."""
@@ -17,7 +17,6 @@ SPANS = {"5min": FIVE_MINUTES_S, "hour": HOUR_S, "day": DAY_S}
 """Spans by what the API calls them, in seconds."""
 _MOST_POINTS = 400
 """Of a chart, about."""
-_CITY = ZoneInfo(ZONE)
 
 
 def start_of(span_s: int, ms: int) -> int:
@@ -25,7 +24,8 @@ def start_of(span_s: int, ms: int) -> int:
     so that one in spring has 23 hours."""
     if span_s != DAY_S:
         return ms - ms % (span_s * 1000)
-    return _day(ms // 900_000)  # no zone changes its offset within a quarter of an hour
+    # No zone changes its offset within a quarter of an hour.
+    return _day(ms // 900_000, zone_name())
 
 
 def end_of(span_s: int, start_ms: int) -> int:
@@ -36,8 +36,8 @@ def end_of(span_s: int, start_ms: int) -> int:
 
 
 @lru_cache(maxsize=4_000)
-def _day(quarter: int) -> int:
-    moment = datetime.fromtimestamp(quarter * 900, UTC).astimezone(_CITY)
+def _day(quarter: int, zone: str) -> int:
+    moment = datetime.fromtimestamp(quarter * 900, UTC).astimezone(ZoneInfo(zone))
     return to_ms(moment.replace(hour=0, minute=0, second=0, microsecond=0))
 
 

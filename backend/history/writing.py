@@ -22,9 +22,8 @@ from citywise.backend.ingest.records import Reading, Withdrawal
 from citywise.backend.kinds import Kinds
 from citywise.backend.kinds.installed import KnownKinds
 from citywise.backend.settings import History
-from citywise.backend.store import clocks
+from citywise.backend.store import clocks, followers
 from citywise.backend.store.models import (
-    FollowerRow,
     HistoryRollupRow,
     HistorySeriesRow,
     HistoryValueRow,
@@ -59,7 +58,6 @@ class HistoryWriter:
     def __init__(self, engine: Engine, location: Path, settings: History) -> None:
         self._engine, self._location, self._settings = engine, location, settings
         self._known = KnownKinds()
-        self._position: int | None = None
         self._series: dict[_Key, list[int]] = {}
         """Of each series its id, and the time of its newest value."""
 
@@ -80,24 +78,19 @@ class HistoryWriter:
         try:
             with self._engine.begin() as connection:
                 self._write(connection, readings)
-                upsert(connection, FollowerRow, [{"name": FOLLOWER, "position": stop}])
+                followers.keep(connection, FOLLOWER, stop)
         except Exception:
             self._series.clear()  # what is remembered was not committed
-            self._position = None
             raise
-        self._position = stop
         return True
 
     def _begin(self, end: int) -> int:
         """Where to go on: where it ended, or at the log's begin if it is another log by now."""
-        if self._position is None:
-            query = select(FollowerRow.position).where(FollowerRow.name == FOLLOWER)
-            with self._engine.connect() as connection:
-                self._position = connection.scalar(query)
         bases = log.segments(self._location)
         first = bases[0] if bases else end
-        known = self._position
-        return first if known is None or known > end or known < first else known
+        with self._engine.connect() as connection:
+            known = followers.position(connection, FOLLOWER, end, first)
+        return first if known is None else known
 
     # -- one transaction --------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,7 @@ from citywise.backend.ingest.payloads import Place
 from citywise.backend.ingest.places import HOURS, readable, stored
 from citywise.backend.store import progress
 from citywise.backend.store.heartbeat import beat
-from citywise.backend.store.letters import DEFAULT, Bounds, keep
+from citywise.backend.store.letters import DEFAULT, Bounds, Mark, keep, message_key
 from citywise.backend.store.models import PlaceRow
 from citywise.backend.store.progress import Progress
 from citywise.backend.store.upsert import upsert
@@ -50,7 +49,7 @@ class Entry:
         letter = internal(error, payload, personal=self.verdict.user is not None)
         verdict = Verdict(dead=[letter], user=self.verdict.user)
         told = f"{self.received_ms} {letter.detail}".encode("utf-8", "backslashreplace")
-        digest = self.digest or _digest(self.topic.encode(), told)
+        digest = self.digest or message_key(self.topic, told)
         return replace(self, digest=digest, verdict=verdict)
 
     @classmethod
@@ -64,7 +63,7 @@ class Entry:
             faults = "".join(f"{letter.reason} {letter.detail}" for letter in verdict.dead)
             told = f"{received_ms // _HOUR_MS} {faults}".encode()
         entry = cls(topic, received_ms, "", verdict, payload)
-        return replace(entry, digest=_digest(topic.encode(), told)) if entry.is_kept else entry
+        return replace(entry, digest=message_key(topic, told)) if entry.is_kept else entry
 
 
 class IntakeStore:
@@ -152,7 +151,7 @@ def _place_row(entry: Entry) -> dict[str, Any]:
 def _dead_rows(entry: Entry) -> list[dict[str, Any]]:
     return [
         {
-            "key": f"{entry.digest}-{index}",
+            "key": Mark(entry.digest, index, len(entry.verdict.dead)).key,
             "received_ms": entry.received_ms,
             "topic": shown(entry.topic.encode())[:1024],
             "reason": letter.reason,
@@ -175,7 +174,3 @@ def shown(payload: bytes) -> str:
     """The beginning of a payload as text a database and a page can hold."""
     text = payload[:KEPT_BYTES].decode("utf-8", errors="backslashreplace")
     return text.replace("\0", "\\x00")
-
-
-def _digest(topic: bytes, content: bytes) -> str:
-    return hashlib.blake2b(topic + b"\0" + content, digest_size=12).hexdigest()

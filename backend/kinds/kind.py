@@ -21,6 +21,8 @@ from citywise.reasoning.model.atoms import LARGEST, SMALLEST
 from citywise.reasoning.rdf.mapping import XSD
 
 CITY = "https://w3id.org/citywise/city#"
+ROLE = "https://w3id.org/citywise/role#"
+"""Of the properties by which rules read fields of any kind that fill a role."""
 NAME = r"^[a-z][a-z0-9_]{0,31}$"
 RESERVED = frozenset(("clock", "events", "lost", "places", "standing"))
 """Names of other things on topics, streams and in the log."""
@@ -300,12 +302,24 @@ class Kind(_Entry):
         """Each field with its property and datatype in RDF."""
         return tuple((n, Iri(self.rdf(n)), field.datatype) for n, field in self.fields.items())
 
+    @cached_property
+    def by_role(self) -> tuple[tuple[str, Iri, str], ...]:
+        """The first field of each role with the role's property and the field's datatype."""
+        first = {role: names[0] for role, names in self.roles.items()}
+        return tuple((n, Iri(ROLE + role), self.fields[n].datatype) for role, n in first.items())
+
+    @property
+    def read(self) -> tuple[tuple[str, Iri, str], ...]:
+        """What rules of templates may read of the latest values: by property, and by role."""
+        return (*self.properties, *self.by_role)
+
     def having(self, role: str) -> Iterator[str]:
         """The fields of a role."""
-        return iter(self._roles.get(role, ()))
+        return iter(self.roles.get(role, ()))
 
     @cached_property
-    def _roles(self) -> Mapping[str, tuple[str, ...]]:
+    def roles(self) -> Mapping[str, tuple[str, ...]]:
+        """The fields by the role that they fill."""
         roles = {field.role for field in self.fields.values() if field.role is not None}
         return {r: tuple(n for n, f in self.fields.items() if f.role == r) for r in roles}
 
@@ -353,6 +367,11 @@ class PlaceKind(_Entry):
         for name in sorted((self.layer.properties if self.layer else {}).keys() - self.fields):
             raise ValueError(f"layer.properties.{name}: there is no field `{name}`; add it")
         return self
+
+    @property
+    def read(self) -> tuple[tuple[str, Iri, str], ...]:
+        """What rules of templates may read of such a place."""
+        return self.properties
 
     def rdf(self, field: str) -> str:
         """The IRI of a field's property."""

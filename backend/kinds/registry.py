@@ -99,6 +99,11 @@ class Kinds(Mapping[str, Kind]):
         """What `to_json` gave."""
         return cls().with_kinds(*map(of_json, bodies))
 
+    def filling(self, roles: Iterable[str]) -> Iterator[str]:
+        """The names of those with a field of any of some roles."""
+        wanted = set(roles)
+        return (n for n, k in self._kinds.items() if wanted & k.roles.keys())
+
     def having(self, role: str) -> list[tuple[Kind, str]]:
         """The kinds and their fields that fill a role."""
         return [(kind, name) for kind in self._kinds.values() for name in kind.having(role)]

@@ -12,9 +12,10 @@ from citywise.backend.store.chunks import chunks
 from citywise.backend.store.models import LetterRow
 from citywise.backend.times import wall_ms
 
-Purpose = Literal["notice", "verify", "moved", "asked", "reset", "done"]
+Purpose = Literal["notice", "verify", "moved", "asked", "reset", "done", "app"]
 """An alert; a link that shows an address to be somebody's; word to the one before it; somebody
-asks for another password, then the link for it; word that there is another password."""
+asks for another password, then the link for it; word that there is another password; what an app
+says (`put_of_app`)."""
 MOST = 1_000
 """Waiting letters of one account, or of those who asked for another password."""
 KEPT_MS = 30 * 86_400_000
@@ -48,6 +49,18 @@ def put(connection: Connection, purpose: Purpose, account: str, about: str = "")
     now = wall_ms()
     row = {"account": account, "purpose": purpose, "about": about[:300], "created_ms": now}
     connection.execute(insert(LetterRow), {**row, "due_ms": now, "tries": 0})
+
+
+def put_of_app(connection: Connection, app: str, account: str, about: str) -> None:
+    """Have somebody written to by an app, if they have said where; `Parts.letters` is asked for the
+    words when the letter leaves. `about` is the app's own id of what it is about."""
+    put(connection, "app", account, f"{app} {about}")
+
+
+def app_of(letter: Letter) -> tuple[str, str]:
+    """Of a letter `app` the app, and what it is about."""
+    app, _, about = letter.about.partition(" ")
+    return app, about
 
 
 def put_anew(connection: Connection, purpose: Purpose, account: str) -> None:

@@ -20,7 +20,7 @@ from prometheus_client import Counter
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from citywise.backend.mail import addresses, letters
+from citywise.backend.mail import addresses, letters, of_apps
 from citywise.backend.mail.addresses import MailAddress
 from citywise.backend.mail.letters import Letter
 from citywise.backend.mail.transport import RefusedError, ServerError, connected, hand_over
@@ -32,9 +32,8 @@ from citywise.backend.notices.wording import wordings
 from citywise.backend.outgoing.retries import Retries
 from citywise.backend.people import accounts
 from citywise.backend.settings import Settings
-from citywise.backend.store import outbox
-from citywise.backend.store.models import FollowerRow, MailAddressRow, NoticeRow, OutboxRow
-from citywise.backend.store.upsert import upsert
+from citywise.backend.store import followers, outbox
+from citywise.backend.store.models import MailAddressRow, NoticeRow, OutboxRow
 from citywise.backend.times import wall_ms
 
 LOG = logging.getLogger("citywise.mail")
@@ -77,6 +76,7 @@ class Postman:
 
     def __init__(self, engine: Engine, settings: Settings, stop: threading.Event) -> None:
         self._engine, self._stop, self._mail = engine, stop, settings.mail
+        self._settings = settings
         self._site = settings.web.public_url or ""
         self._retries = Retries(self._mail.first_retry_s, self._mail.longest_retry_s)
         self._trim_at = 0.0
@@ -108,13 +108,12 @@ class Postman:
 
     def _follow(self, connection: Connection) -> bool:
         """Write down what alerts somebody who wants it by e-mail; whether anything was new."""
-        query = select(FollowerRow.position).where(FollowerRow.name == FOLLOWER)
-        position = connection.scalar(query)
         newest = outbox.newest(connection)
+        position = followers.position(connection, FOLLOWER, newest)
         if position == newest:
             return False
-        if position is None or position > newest:  # the first start, or another database
-            self._keep(connection, newest)
+        if position is None:  # the first start, or another database
+            followers.keep(connection, FOLLOWER, newest)
             return False
         rows = connection.execute(
             select(OutboxRow.id, OutboxRow.kind, OutboxRow.user, OutboxRow.body)
@@ -125,7 +124,7 @@ class Postman:
         alerts = [(r.user, r.body) for r in rows if r.kind == NOTICE and r.body.get("alert")]
         if alerts:
             self._note(connection, alerts)
-        self._keep(connection, rows[-1].id if rows else newest)
+        followers.keep(connection, FOLLOWER, rows[-1].id if rows else newest)
         return bool(alerts)
 
     def _note(self, connection: Connection, alerts: Sequence[tuple[str, dict[str, str]]]) -> None:
@@ -137,9 +136,6 @@ class Postman:
             wanted = wishes[user].channels.email if user in wishes else None
             if wanted is not None and wanted.wants(body["app"], int(body["criticality"])):
                 letters.put(connection, "notice", user, body["id"])
-
-    def _keep(self, connection: Connection, position: int) -> None:
-        upsert(connection, FollowerRow, [{"name": FOLLOWER, "position": position}])
 
     # -- letters become mails -------------------------------------------------------------
 
@@ -202,6 +198,8 @@ class Postman:
         if purpose in ("verify", "reset"):
             secret = addresses.issue(connection, purpose, to.account, where)
             return words.link(purpose, f"{_PAGES[purpose]}#{secret}")
+        if purpose == "app":
+            return of_apps.written(connection, self._settings, some[0], to.language)
         if purpose != "notice":
             return words.word(purpose)
         open_now = _notices(connection, to, [one.about for one in some])

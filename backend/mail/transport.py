@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from email.headerregistry import Address
 from email.message import EmailMessage
+from typing import Any
 
 from citywise.backend.errors import CitywiseError
 from citywise.backend.settings import Mail
@@ -102,6 +103,19 @@ def hand_over(server: smtplib.SMTP, message: EmailMessage, timeout_s: float) -> 
             raise RefusedError(said_by(error), is_final=False, is_broken=True) from error
 
 
+class _Server(smtplib.SMTP):
+    """A mail server that has a time limit for all it says at the beginning, too."""
+
+    def connect(self, *where: Any, **how: Any) -> tuple[int, bytes]:
+        """See `smtplib.SMTP`, whose constructor calls it."""
+        with _ended_after(self, _MARGIN * self.timeout):
+            return super().connect(*where, **how)
+
+
+class _TlsServer(_Server, smtplib.SMTP_SSL):
+    pass
+
+
 @contextmanager
 def _ended_after(server: smtplib.SMTP, seconds: float) -> Iterator[None]:
     timer = threading.Timer(seconds, _hang_up, (server,))
@@ -148,16 +162,16 @@ def _opened(mail: Mail, host: str) -> smtplib.SMTP:
     if mail.security != "none":
         trusted = ssl.create_default_context(cafile=mail.ca)
     if mail.security == "tls":
-        server: smtplib.SMTP = smtplib.SMTP_SSL(
-            host, mail.port, timeout=mail.timeout_s, context=trusted
-        )
+        server: smtplib.SMTP = _TlsServer(host, mail.port, timeout=mail.timeout_s, context=trusted)
     else:
-        server = smtplib.SMTP(host, mail.port, timeout=mail.timeout_s)
+        server = _Server(host, mail.port, timeout=mail.timeout_s)
     try:
-        if mail.security == "starttls":
-            server.starttls(context=trusted)
-        if mail.username is not None and mail.password is not None:
-            server.login(mail.username, mail.password)
+        with _ended_after(server, _MARGIN * mail.timeout_s):
+            if mail.security == "starttls":
+                server.starttls(context=trusted)
+            server.ehlo_or_helo_if_needed()
+            if mail.username is not None and mail.password is not None:
+                server.login(mail.username, mail.password)
     except BaseException:
         server.close()
         raise

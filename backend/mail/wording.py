@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from email.message import EmailMessage
 from email.utils import formatdate
 from functools import lru_cache
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
-from zoneinfo import ZoneInfo
 
 import orjson
 
 from citywise.backend.mail.transport import addressed
 from citywise.backend.settings import Mail
-from citywise.backend.times import ZONE, parse_ms
+from citywise.backend.times import local, parse_ms
 
 TEXTS = Path(__file__).parent / "texts"
 _SUBJECT = 150
@@ -50,6 +48,16 @@ class Written:
     button: tuple[str, str] | None = None
     foot: Sequence[str] = ()
     unsubscribe: str | None = None
+
+
+class Asked(NamedTuple):
+    """A letter of an app that is about to leave: to whom, what it is about, in which language, and
+    the app's texts in it, by key."""
+
+    account: str
+    about: str
+    language: str
+    texts: Mapping[str, str]
 
 
 @lru_cache(maxsize=16)
@@ -175,8 +183,7 @@ def _linked(text: str) -> str:
 
 def _local(text: str) -> str:
     """A time of the API by the city's clock, in the order that all languages read."""
-    moment = datetime.fromtimestamp(parse_ms(text) / 1000, ZoneInfo(ZONE))
-    return moment.strftime("%Y-%m-%d %H:%M")
+    return local(parse_ms(text)).strftime("%Y-%m-%d %H:%M")
 
 
 def _line(text: str) -> str:

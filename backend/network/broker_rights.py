@@ -19,10 +19,11 @@ from sqlalchemy import Connection, Engine, select
 from citywise.backend.errors import CitywiseError
 from citywise.backend.network.secret_files import replace
 from citywise.backend.network.topics import Device
-from citywise.backend.outgoing.topics import PATTERN
+from citywise.backend.outgoing.topics import OPEN
 from citywise.backend.packs.parts import Devices, Parts, of_settings, within
 from citywise.backend.people.scopes import Known
-from citywise.backend.people.tokens import OF_CITY, Token, broker_hash, valid
+from citywise.backend.people.secret import broker_hash
+from citywise.backend.people.tokens import OF_CITY, Token, valid
 from citywise.backend.settings import Settings
 from citywise.backend.sources import made as made_sources
 from citywise.backend.store.models import PlaceRow
@@ -149,7 +150,7 @@ def _acl(
     no such patterns, and does not look into messages at a shared topic.
     """
     rights, notices = token.rights, f"notices/{token.account}/{token.id}"
-    yield f"topic read {prefix}/{PATTERN}"
+    yield from (f"topic read {prefix}/{topic}" for topic in OPEN)
     if rights & {"notices", "all"}:
         yield f"topic read {prefix}/{notices}"
         yield f"topic write {prefix}/{notices}/seen"

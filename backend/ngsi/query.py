@@ -10,7 +10,7 @@ import operator
 import re
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from citywise.backend.ngsi.entities import Entity
 
@@ -35,14 +35,21 @@ class QueryError(Exception):
     """A query cannot be read; says what was found."""
 
 
-def parse(text: str) -> Test:
-    """What a query tests; raises `QueryError`."""
+class Query(NamedTuple):
+    """What a query tests, and the attributes that it looks at for that."""
+
+    test: Test
+    names: frozenset[str]
+
+
+def parse(text: str) -> Query:
+    """The query of a text; raises `QueryError`."""
     if len(text) > _MOST:
         raise QueryError(f"it has {len(text)} characters; at most {_MOST} are read")
     reader = _Reader(text)
     test = reader.any_of()
     reader.end()
-    return test
+    return Query(test, frozenset(reader.names))
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
@@ -77,6 +84,7 @@ class _Reader:
             self._tokens.append((str(match.lastgroup), match[0]))
             position = match.end()
         self._at = 0
+        self.names: set[str] = set()
 
     def end(self) -> None:
         if self._at < len(self._tokens):
@@ -110,6 +118,7 @@ class _Reader:
                 raise QueryError("a `)` is missing")
             return inner
         path = _path(self._next("word"))
+        self.names.add(path[0])
         sign = self._next("op")
         if sign is None:
             return lambda entity: _value_at(entity, path) is not None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVarTuple
 from urllib.parse import unquote
 
@@ -21,10 +23,28 @@ from citywise.backend.ngsi.entities import (
     urn,
 )
 from citywise.backend.packs import ontology
+from citywise.backend.store.chunks import chunks
 from citywise.backend.store.models import EventRow, PlaceRow, ReadingRow
 
+Make = Callable[[str, int, Mapping[str, Any], Mapping[str, Any] | None], Entity | None]
+"""Makes an entity of a sensor's reading: its time, its values, and the payload of its place."""
 MOST_EVENTS = 20_000
 """That one query looks at, the newest; a city keeps those of years."""
+
+
+class _Alone(Entity):
+    """The entity of a reading, as yet without what it says of its place."""
+
+    def __init__(
+        self, told: Entity, sensor: str, at_ms: int, values: Mapping[str, Any], make: Make
+    ) -> None:
+        super().__init__(told)
+        self.sensor = sensor
+        self._reading, self._make = (at_ms, values), make
+
+    def at(self, place: Mapping[str, Any] | None) -> Entity:
+        """The entity with its place, of which this is the payload."""
+        return self._make(self.sensor, *self._reading, place) or self
 
 
 class Reader:
@@ -103,11 +123,21 @@ class Reader:
         known = self._connection.scalars(select(EventRow.type).distinct())
         return [name for name in known if types is None or ontology.local_name(name) in types]
 
-    def all(self, types: Collection[str] | None) -> Iterator[Entity]:
+    def all(self, types: Collection[str] | None, *, placed: bool = True) -> Iterator[Entity]:
         """Those of some types, by id; None: all but those of data models, which say the same of
-        the readings once more."""
-        every = [*self._places(types), *self._readings(types), *self._events(types)]
+        the readings once more. `placed=False`: readings say nothing of their place, which is most
+        of the work; `placed` completes those that are wanted."""
+        told = self._readings(types, placed=placed)
+        every = [*self._places(types), *told, *self._events(types)]
         yield from sorted(every, key=lambda entity: str(entity["id"]))
+
+    def placed(self, some: Sequence[Entity]) -> list[Entity]:
+        """Entities of `all(…, placed=False)`, with what they say of their place."""
+        bodies: dict[str, Any] = {}
+        for part in chunks(one.sensor for one in some if isinstance(one, _Alone)):
+            found = select(PlaceRow.id, PlaceRow.body).where(PlaceRow.id.in_(part))
+            bodies |= {row.id: row.body for row in self._connection.execute(found)}
+        return [one.at(bodies.get(one.sensor)) if isinstance(one, _Alone) else one for one in some]
 
     def _places(self, types: Collection[str] | None) -> Iterator[Entity]:
         query = select(PlaceRow.body, PlaceRow.updated_ms)
@@ -120,23 +150,29 @@ class Reader:
         for body, updated_ms in self._connection.execute(query):
             yield entities.place(body, self._kinds, updated_ms)
 
-    def _readings(self, types: Collection[str] | None) -> Iterator[Entity]:
-        own = {k.kind for name, k in self._own.items() if types is None or name in types}
-        told = {k.kind for name in types or () for k in self._models.get(name, ())}
-        if not own | told:
+    def _readings(self, types: Collection[str] | None, *, placed: bool) -> Iterator[Entity]:
+        makers: dict[str, list[Make]] = defaultdict(list)
+        for name, kind in self._own.items():
+            if types is None or name in types:
+                makers[kind.kind].append(partial(entities.observation, kind))
+        for kind in (kind for name in types or () for kind in self._models.get(name, ())):
+            assert kind.ngsi is not None
+            makers[kind.kind].append(partial(entities.modelled, kind, kind.ngsi))
+        if not makers:
             return
-        query = select(ReadingRow.kind, ReadingRow.place_id, *_OF_READING)
-        joined = query.join(PlaceRow, PlaceRow.id == ReadingRow.place_id, isouter=True)
-        for name, sensor, *row in self._connection.execute(
-            joined.where(ReadingRow.kind.in_(own | told))
-        ):
-            kind = self._kinds[name]
-            if name in own:
-                yield entities.observation(kind, sensor, *row)
-            if name in told and kind.ngsi is not None:
-                found = entities.modelled(kind, kind.ngsi, sensor, *row)
+        reading = ReadingRow
+        query: Select[Any] = select(
+            reading.kind, reading.place_id, reading.observed_ms, reading.body
+        )
+        if placed:
+            query = query.add_columns(PlaceRow.body)
+            query = query.join(PlaceRow, PlaceRow.id == reading.place_id, isouter=True)
+        rows = self._connection.execute(query.where(reading.kind.in_(makers)))
+        for name, sensor, at_ms, values, *place in rows:
+            for make in makers[name]:
+                found = make(sensor, at_ms, values, place[0] if place else None)
                 if found is not None:
-                    yield found
+                    yield found if placed else _Alone(found, sensor, at_ms, values, make)
 
     def _events(self, types: Collection[str] | None) -> Iterator[Entity]:
         wanted = self._event_types(types)

@@ -97,7 +97,7 @@ class Notifications:
         self._about = Wanted.model_validate(told)
         self._base = str(body.get("@base", ""))
         self._tests = [_selects(one) for one in self._about.entities]
-        self._query = query.parse(self._about.q) if self._about.q is not None else None
+        self._query = query.parse(self._about.q).test if self._about.q is not None else None
         near = self._about.geoQ
         self._near = None
         if near is not None:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, func, select, update
 
 from citywise.backend.notices import book, kept, same
+from citywise.backend.notices.announcing import NOTICE as NOTICE
 from citywise.backend.notices.announcing import News, announce
 from citywise.backend.notices.listeners import UNATTENDED, Notice
 from citywise.backend.store.models import NoticeRow, TemplateVersionRow
@@ -62,6 +63,13 @@ def tell(
         "details": dict(own.details),
     }
     book.apply(connection, [_Told(now_ms, body)])
+
+
+def open_of(connection: Connection, instance: str) -> list[Notice]:
+    """The open notices of an instance, by id, with all that the columns of `notices` say."""
+    row = NoticeRow
+    query = select(row.__table__).where(row.instance == instance, row.closed_ms.is_(None))
+    return [dict(found) for found in connection.execute(query.order_by(row.id)).mappings()]
 
 
 @dataclass(frozen=True)

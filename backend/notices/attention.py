@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cached_property
 from typing import Annotated, Any, Literal
-from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from citywise.backend.times import ZONE
+from citywise.backend.times import local
 
 MUTED = "muted"
 BELOW_THRESHOLD = "below-threshold"
@@ -29,7 +28,6 @@ FOR_NOW = (SNOOZED, QUIET_HOURS, COOL_DOWN)
 """What holds it back for a time: the alert is promised, even where no end is in sight."""
 LONGEST_COOL_DOWN_S = 7 * 86_400
 MOST_SPANS, MOST_MUTED = 20, 500
-_CITY = ZoneInfo(ZONE)
 _TIME = r"^([01]\d|2[0-3]):[0-5]\d$"
 _WEEK_DAYS = 8
 """Days to look ahead: a span that lasts longer never ends."""
@@ -64,8 +62,8 @@ class Quiet(_Part):
         if self.except_from is not None and criticality >= self.except_from:
             return False
         begin, until = self._minutes
-        local = datetime.fromtimestamp(t_ms // 1000, _CITY)
-        minute, today = local.hour * 60 + local.minute, local.isoweekday()
+        now = local(t_ms)
+        minute, today = now.hour * 60 + now.minute, now.isoweekday()
         if begin < until:
             return begin <= minute < until and self._on(today)
         return (minute >= begin and self._on(today)) or (
@@ -74,9 +72,8 @@ class Quiet(_Part):
 
     def end(self, t_ms: int) -> int:
         """The first instant after `t_ms` (Unix ms) at which the clock says `until`."""
-        local = datetime.fromtimestamp(t_ms // 1000, _CITY)
         hour, minute = divmod(self._minutes[1], 60)
-        today = local.replace(hour=hour, minute=minute, second=0)
+        today = local(t_ms).replace(hour=hour, minute=minute, second=0, microsecond=0)
         # The clock may say so twice on the day that summer time ends.
         said = (today.replace(fold=0), today.replace(fold=1), today + timedelta(days=1))
         return next(ms for ms in (round(at.timestamp() * 1000) for at in said) if ms > t_ms)

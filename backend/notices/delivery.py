@@ -29,7 +29,7 @@ PAGE = 2_000
 _AT_ONCE = 2 * WINDOW
 RIGHTS = frozenset({"notices", "all"})
 SENT = Counter("citywise_notices_sent", "Messages to devices")
-Publish = Callable[[str, bytes], None]
+Publish = Callable[[str, bytes], object]
 """Sends a payload to the topic `notices/<user>/<device>` (the first argument, without prefix)."""
 
 

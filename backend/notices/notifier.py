@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Sequence
 
 import paho.mqtt.client as paho
 from prometheus_client import Counter
@@ -22,12 +23,12 @@ from citywise.backend.notices.reminders import MOST, remind
 from citywise.backend.operations import schedule
 from citywise.backend.outgoing import web_push
 from citywise.backend.outgoing.pushing import Sending
-from citywise.backend.outgoing.topics import PATTERN, ROOM, EventTopics
+from citywise.backend.outgoing.topics import PATTERN, READERS, ROOM, EventTopics, ReadingTopics
 from citywise.backend.outgoing.webhooks import Sender
 from citywise.backend.people import logins
 from citywise.backend.privacy import forgetting
 from citywise.backend.settings import Settings
-from citywise.backend.store import clocks
+from citywise.backend.store import clocks, followers
 from citywise.backend.store.heartbeat import beat
 
 LOG = logging.getLogger("citywise.notifier")
@@ -65,6 +66,7 @@ class NotifierService:
         self._counting = threading.Lock()
         self._delivery = Delivery(engine, self._publish)
         self._topics = EventTopics(engine, self._retain)
+        self._readings = ReadingTopics(engine, settings.log_dir, self._send_all)
         outlast_s = settings.pipeline.trace_retention_hours * 3600
         contact = web_push.contact(settings.mail.sender, settings.web.public_url)
         push = Sending(certificates.folder_of(settings.data_dir), contact)
@@ -90,6 +92,7 @@ class NotifierService:
             threading.Thread(target=self._record, name="history"),
             threading.Thread(target=self._post, name="webhooks"),
             threading.Thread(target=self._tell_events, name="topics"),
+            threading.Thread(target=self._tell_readings, name="readings"),
             threading.Thread(target=self._write_letters, name="mail"),
         ]
         for thread in others:
@@ -212,13 +215,31 @@ class NotifierService:
                 LOG.exception("cannot publish events; trying again")
                 self._stop.wait(_AGAIN_S)
 
+    def _tell_readings(self) -> None:
+        """Pass on readings, where the operator wants it."""
+        wants = self._settings.outgoing.readings
+        while not self._stop.wait(2 * _IDLE_S):
+            try:
+                if not wants:
+                    with self._engine.begin() as connection:
+                        followers.forget(connection, READERS)
+                    return
+                while self._session.is_connected and self._readings.step():
+                    if self._stop.is_set():
+                        break
+            except Exception:
+                LOG.exception("cannot publish readings; trying again")
+                self._stop.wait(_AGAIN_S)
+
     def _retain(self, topic: str, payload: bytes, is_retained: bool) -> None:
         """Publish what is told of an event; returns when the broker has it."""
-        whole = f"{self._settings.broker.prefix}/{topic}"
-        info = self._session.publish(whole, payload, 1, retain=is_retained)
-        info.wait_for_publish(_ACKNOWLEDGED_S)
-        if not info.is_published():
-            raise ConnectionError(f"the broker does not acknowledge {whole}")
+        _see_taken(self._publish(topic, payload, retain=is_retained), topic)
+
+    def _send_all(self, messages: Sequence[tuple[str, bytes]]) -> None:
+        """Publish readings; returns when the broker has them."""
+        sent = [(self._publish(*message), message[0]) for message in messages]
+        for info, topic in sent:
+            _see_taken(info, topic)
 
     # -- the delivering thread --------------------------------------------------------
 
@@ -243,10 +264,11 @@ class NotifierService:
         elif not self._delivery.step(room):
             self._delivery.heard.wait(_IDLE_S)
 
-    def _publish(self, topic: str, payload: bytes) -> None:
+    def _publish(self, topic: str, payload: bytes, *, retain: bool = False) -> paho.MQTTMessageInfo:
         with self._counting:
             self._on_the_way += 1
-        self._session.publish(f"{self._settings.broker.prefix}/{topic}", payload, 1)
+        whole = f"{self._settings.broker.prefix}/{topic}"
+        return self._session.publish(whole, payload, 1, retain=retain)
 
     # -- the network thread -----------------------------------------------------------
 
@@ -270,3 +292,9 @@ class NotifierService:
             return
         user, device, _seen = message.topic.rsplit("/", 3)[1:]
         self._delivery.hear(user, device, bytes(message.payload))
+
+
+def _see_taken(info: paho.MQTTMessageInfo, topic: str) -> None:
+    info.wait_for_publish(_ACKNOWLEDGED_S)
+    if not info.is_published():
+        raise ConnectionError(f"the broker does not acknowledge {topic}")

@@ -29,6 +29,7 @@ from citywise.backend.errors import CitywiseError
 from citywise.backend.ingest import log
 from citywise.backend.ingest.frames import LogError
 from citywise.backend.machine import MachineError
+from citywise.backend.mail import transport
 from citywise.backend.operations import fitting, readiness
 from citywise.backend.packs.check import checked
 from citywise.backend.packs.library import available
@@ -43,6 +44,10 @@ Severity = Literal["error", "warning", "note", "fine"]
 _SOON = timedelta(days=21)
 _LARGE_BYTES = 500_000_000
 """A database that is larger is not read as a whole while somebody waits."""
+_OF_CONFIGURATION = ("configuration", "certificate", "machine", "mail")
+"""What can be looked at before there is a system."""
+_MAIL_S = 5
+"""How long the mail server may take for each answer while somebody waits; six times that in all."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -67,6 +72,7 @@ def examine(settings: Settings, *, running: bool) -> Iterator[Finding]:
         ("apps", _apps),
         *([("system", _processes)] if running else [("machine", _machine)]),
         ("broker", _broker),
+        ("mail", _mail),
     ]
     if not settings.data_dir.is_dir():
         yield Finding(
@@ -75,7 +81,7 @@ def examine(settings: Settings, *, running: bool) -> Iterator[Finding]:
             f"{settings.data_dir} is not there: no system has run with this configuration here",
             "start one, or look for the folder that it should be",
         )
-        rooms = [room for room in rooms if room[0] in ("configuration", "certificate", "machine")]
+        rooms = [room for room in rooms if room[0] in _OF_CONFIGURATION]
     for part, look in rooms:
         try:
             yield from look(settings)
@@ -316,3 +322,23 @@ def _broker(settings: Settings) -> Iterator[Finding]:
     mqtt.look_for_broker(broker)
     took = time.monotonic() - began
     yield Finding("fine", "broker", f"{broker.host}:{broker.port} answers ({took:.2f} s)")
+
+
+def _mail(settings: Settings) -> Iterator[Finding]:
+    """Whether the mail server lets us in; it is given no letter."""
+    mail = settings.mail
+    if mail.host is None:
+        return
+    began = time.monotonic()
+    try:
+        with transport.connected(
+            mail.model_copy(update={"timeout_s": min(mail.timeout_s, _MAIL_S)})
+        ):
+            took = time.monotonic() - began
+    except transport.ServerError as error:
+        found, _, cure = str(error).rpartition("; ")
+        yield Finding("error", "mail", f"{found}: no letters leave", cure)
+        return
+    as_whom = "" if mail.username is None else f" and knows {mail.username}"
+    said = f"{mail.host}:{mail.port} answers{as_whom} ({took:.2f} s); no letter was sent"
+    yield Finding("fine", "mail", said)

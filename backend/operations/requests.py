@@ -62,6 +62,9 @@ class Lags:
 
     def __init__(self) -> None:
         self._seen: dict[str, deque[tuple[int, int]]] = defaultdict(lambda: deque(maxlen=60))
+        self.worst_s: dict[int, float] = {}
+        """The worst lag of each of the last minutes in which somebody looked, by its number since
+        the epoch."""
 
     def note(self, request: str, at_ms: int, lag_bytes: int) -> None:
         """A request was so far behind at `at_ms` (wall time)."""
@@ -69,6 +72,12 @@ class Lags:
         while seen and at_ms - seen[0][0] > GROWS_WITHIN_MS:
             seen.popleft()
         seen.append((at_ms, lag_bytes))
+
+    def note_worst(self, at_ms: int, lag_s: float) -> None:
+        """No request was farther behind at `at_ms` (wall time) than so many seconds."""
+        minute = at_ms // 60_000
+        self.worst_s = {n: lag for n, lag in self.worst_s.items() if n > minute - 60}
+        self.worst_s[minute] = max(lag_s, self.worst_s.get(minute, 0.0))
 
     def keep(self, requests: Sequence[str]) -> None:
         """Forget all others."""
@@ -118,6 +127,9 @@ def report(
         }
         waits = [starting] if starting and lag_bytes else []
         found.append({**shown, "slow_because": [*waits, *slow_because(shown, limits)]})
+    known = [lag for report in found if (lag := report["lag_s"]) is not None]
+    if known:
+        lags.note_worst(now, max(known))
     return sorted(found, key=lambda r: (not r["slow_because"], not r["last_failure"], r["request"]))
 
 

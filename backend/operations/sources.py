@@ -11,7 +11,10 @@ from sqlalchemy import Connection, select
 from citywise.backend.settings import Source
 from citywise.backend.store.models import HeartbeatRow
 
-_COUNTED = ("messages", "observations", "sent", "refused", "unchanged", "failures", "lost")
+_COUNTED = (
+    "messages", "observations", "sent", "refused", "not_taken", "unchanged", "failures", "lost",
+)  # fmt: skip
+"""`refused` by the connector, `not_taken` later by the ingest."""
 
 
 def report(connection: Connection) -> list[dict[str, Any]]:
@@ -23,7 +26,8 @@ def report(connection: Connection) -> list[dict[str, Any]]:
 
 def unheard(source: Source) -> dict[str, Any]:
     """The report of a source that does not run, or has not begun."""
-    nothing: dict[str, Any] = {"last_success": None, "error": None, "lag_s": None, "samples": []}
+    nothing: dict[str, Any] = {"last_success": None, "error": None, "lag_s": None}
+    nothing |= {"samples": [], "not_taken_samples": []}
     counts = dict.fromkeys(_COUNTED, 0)
     return {"name": source.name, "connector": source.connector or "mapping", **nothing, **counts}
 
@@ -41,7 +45,7 @@ def gauges(connection: Connection) -> Iterator[GaugeMetricFamily]:
     )
     for source in report(connection):
         for name in _COUNTED:
-            counts.add_metric([source["name"], name], source[name])
+            counts.add_metric([source["name"], name], source.get(name, 0))
         answers.add_metric([source["name"]], float(source["error"] is None))
         if source["lag_s"] is not None:
             lag.add_metric([source["name"]], source["lag_s"])

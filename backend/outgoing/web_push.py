@@ -22,7 +22,6 @@ from urllib.parse import urlsplit
 import orjson
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import (
@@ -104,13 +103,14 @@ def headers(endpoint: str, key: Key, contact: str | None, about: str, at_s: int)
 
 def token(endpoint: str, key: Key, contact: str | None, at_s: int) -> str:
     """A JWT for a push service that says who we are, and whom to write to (`contact`)."""
+    # Here, as only who is pushed something needs it.
+    from joserfc import jwt
+    from joserfc.jwk import ECKey
+
     parts = urlsplit(endpoint)
     claims: dict[str, Any] = {"aud": f"{parts.scheme}://{parts.netloc}", "exp": at_s + _TOKEN_S}
     claims |= {"sub": contact} if contact else {}
-    head = text_of(orjson.dumps({"typ": "JWT", "alg": "ES256"}))
-    signed = f"{head}.{text_of(orjson.dumps(claims))}"
-    r, s = decode_dss_signature(key.sign(signed.encode(), ec.ECDSA(hashes.SHA256())))
-    return f"{signed}.{text_of(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
+    return jwt.encode({"alg": "ES256"}, claims, ECKey(key, key))
 
 
 def contact(sender: str | None, url: str | None) -> str | None:

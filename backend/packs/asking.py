@@ -13,7 +13,7 @@ from citywise.backend.packs.parameters import ChoiceParameter
 from citywise.backend.packs.prepared import prepared
 from citywise.backend.packs.rule_atoms import text
 from citywise.backend.packs.template import TemplateVersion, Values
-from citywise.backend.packs.vocabulary import CONCLUSIONS, PREDICATES, supplied_properties
+from citywise.backend.packs.vocabulary import CONCLUSIONS, PREDICATES
 from citywise.reasoning import Signature
 from citywise.reasoning.asp import Node, atom_signatures, body_atoms, head_atoms
 from citywise.reasoning.rdf.mapping import Mapper
@@ -66,8 +66,7 @@ def _askable(case: _Case) -> tuple[str, ...]:
         held = [rule for rule in rules if not _excludes(version, chosen, rule)]
         rules = _possible(held, _derived(rules) - given)
     mapper = Mapper(version.request)
-    told_of = supplied_properties(version.kinds)
-    properties = {mapper.predicate(iri): told for iri, told in told_of.items()}
+    properties = {mapper.predicate(iri): told for iri, told in version.told.items()}
     told = [PREDICATES.get(one.name) or properties.get(one.name) for one in _needed(rules)]
     wanted = {permission for one in told if one for permission in one.permissions}
     return tuple(subject for subject in CONTEXT if subject in wanted)

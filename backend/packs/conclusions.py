@@ -16,7 +16,6 @@ from citywise.backend.packs.vocabulary import (
     CONCLUSION_ATOMS,
     CONCLUSIONS,
     PREDICATES,
-    supplied_properties,
 )
 from citywise.reasoning import Finding
 from citywise.reasoning.asp import Node, head_atoms, variables
@@ -64,7 +63,7 @@ class Conclusions:
     def _predicate(self, atom: Node) -> Iterator[Finding]:
         """A predicate that is not theirs to conclude, or not so."""
         found, owner = signature(atom), None
-        told = supplied_properties(self._template.kinds)
+        told = self._template.told
         if found.name in PREDICATES or self._names.property(found.name) in told:
             owner = "told by the framework"
         elif found.name in self._template.parameters:

@@ -153,10 +153,27 @@ def app_name(folder: Path) -> str:
 
 
 def missing(folder: Path, kinds: Kinds) -> list[str]:
-    """The kinds of observations that an app reads and that there are not."""
-    known = {*STANDING, *kinds, *(path.stem for path in (folder / FOLDER).glob("*.toml"))}
-    streams = _manifest(folder).get("streams", [])
-    return [name for name in streams if name not in known] if isinstance(streams, list) else []
+    """The kinds that an app names and that there are not: of observations that it reads, and of
+    what its templates ask people for."""
+    own = (path.stem for path in (folder / FOLDER).glob("*.toml"))
+    known = {*STANDING, *kinds, *kinds.places, *own}
+    named = dict.fromkeys(_named(_manifest(folder)))
+    return [name for name in named if name not in known]
+
+
+def _named(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """The kinds that a manifest names, as far as it is one."""
+    streams = manifest.get("streams")
+    yield from (one for one in streams if isinstance(one, str)) if isinstance(streams, list) else ()
+    for template in _tables(manifest.get("templates")):
+        for parameter in _tables(template.get("parameters")):
+            if isinstance(kind := parameter.get("kind"), str):
+                yield kind
+
+
+def _tables(found: object) -> Iterator[Mapping[str, Any]]:
+    if isinstance(found, dict):
+        yield from (table for table in found.values() if isinstance(table, dict))
 
 
 def said(folder: Path, key: str) -> str | None:

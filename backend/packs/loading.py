@@ -23,6 +23,7 @@ from citywise.backend.packs.parameters import (
     PlaceParameter,
     SensorParameter,
 )
+from citywise.backend.packs.scales import ranges
 from citywise.backend.packs.template import Switch, TemplateVersion, recipient_of
 from citywise.backend.packs.toml_places import Places
 from citywise.backend.packs.values import BadValueError, one_of, show
@@ -37,7 +38,7 @@ from citywise.reasoning import (
     budget,
     limited,
 )
-from citywise.reasoning.languages.casp import Reading, check_reading, read, read_file
+from citywise.reasoning.languages.casp import Ranges, Reading, check_reading, read, read_file
 from citywise.reasoning.rdf.mapping import Mapper, quote
 
 MOST_KNOWLEDGE = 1_000_000
@@ -85,6 +86,7 @@ class Loading:
         self.kinds = self._others.and_folder(self.folder / FOLDER, self.findings, replaces=False)
         self._streams(manifest)
         ontology = self._ontology(manifest).with_properties(self.kinds)
+        ontology = ontology.with_roles(manifest.roles)
         self._files(manifest)
         translations = strings.read(self.folder, self.findings)
         templates = [
@@ -163,6 +165,10 @@ class Loading:
                 )
                 self.error(("streams",), "value", message)
 
+    def _observed(self, manifest: Manifest) -> Kinds:
+        """The kinds of observations that the app reads, by name or by role."""
+        return self.kinds.only((*manifest.streams, *self.kinds.filling(manifest.roles)))
+
     def _files(self, manifest: Manifest) -> None:
         """See that rules and entries of the manifest belong together."""
         for name in manifest.requests:
@@ -220,7 +226,8 @@ class Loading:
             notices=manifest.notices,
             permissions=manifest.permissions,
             streams=manifest.streams,
-            observes=tuple(self.kinds.only(manifest.streams).values()),
+            roles=manifest.roles,
+            observes=tuple(self._observed(manifest).values()),
             place_kinds=tuple(self._place_kinds(entry)),
             strings=strings.of_template(_with_own(manifest, translations), name),
             knowledge=self._settings(manifest, reading, ontology),
@@ -303,7 +310,7 @@ class Loading:
         if outside := list(enclosure.knowledge(self.folder, reading)):
             self.findings += outside
             return None
-        found = self._knowledge(reading)
+        found = self._knowledge(reading, ranges(reading, version))
         if found is None:
             return None
         size = sum(len(fact.encode()) for fact in found.facts)
@@ -321,15 +328,15 @@ class Loading:
         facts = (*found.facts, *version.knowledge)
         return version.model_copy(update={"knowledge": facts, "supplied": tuple(sorted(supplied))})
 
-    def _knowledge(self, reading: Reading) -> Background | None:
+    def _knowledge(self, reading: Reading, between: Ranges) -> Background | None:
         """What a template's knowledge bases give, if nothing is wrong with them or its rules."""
         files = " + ".join(source.path for source in reading.request.knowledge)
         try:
             if not files:
-                said, found = _checked(reading)
+                said, found = _checked(reading, between)
             else:
                 what = f"reading {files}, and what follows from it,"
-                said, found = limited(lambda: _checked(reading), budget.limits(), what)
+                said, found = limited(lambda: _checked(reading, between), budget.limits(), what)
         except LimitError as error:
             said, found = [Finding(reading.source.location(0), "error", "limit", str(error))], None
         self.findings += said
@@ -423,9 +430,13 @@ class Loading:
         return parameter.model_copy(update={"of": top, "choices": tuple(chosen) or below})
 
 
-def _checked(reading: Reading) -> tuple[list[Finding], Background | None]:
+def _checked(reading: Reading, between: Ranges) -> tuple[list[Finding], Background | None]:
     """What there is to say of rules, and what their knowledge bases give if that is no error."""
-    said = [f for f in check_reading(reading, given=_ONCE) if f.code != "unknown-predicate"]
+    said = [
+        finding
+        for finding in check_reading(reading, given=_ONCE, ranges=between)
+        if finding.code != "unknown-predicate"
+    ]
     if any(finding.severity == "error" for finding in said):
         return said, None
     return said, replace(background(reading.request), origins={})

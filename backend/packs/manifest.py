@@ -54,6 +54,8 @@ class Manifest(_Entry):
     title: str = Field(min_length=1)
     description: str = ""
     streams: tuple[Stream, ...] = Field(default=(), strict=False)
+    roles: tuple[Name, ...] = Field(default=(), strict=False)
+    """Kinds with a field of one of these are on the streams, too, whatever they are called."""
     permissions: tuple[Permission, ...] = Field(default=(), strict=False)
     ontology: str | None = None
     python: str | None = Field(default=None, pattern=r"^[a-z_][a-z0-9_]*$")

@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from citywise.backend.kinds import Kinds
+from citywise.backend.kinds.kind import ROLE
 from citywise.backend.machine import REPOSITORY
 from citywise.reasoning import Iri, KnowledgeSource, Literal, Triple, budget, limited
 from citywise.reasoning.rdf import knowledge
@@ -20,6 +21,7 @@ PREFIXES: Mapping[str, str] = {
     "ctx": f"{_BASE}context#",
     "pl": f"{_BASE}place#",
     "city": f"{_BASE}city#",
+    "role": ROLE,
 }
 """The namespaces of our vocabularies, by the prefixes that documents give them."""
 
@@ -58,18 +60,23 @@ class Ontology:
         """The namespaces in which it has terms: up to the last `#` or `/`."""
         return frozenset(iri[: -len(local_name(iri))] for iri in self.terms)
 
+    def with_roles(self, roles: Iterable[str]) -> Ontology:
+        """These terms and the properties of some roles, whether or not a kind fills them."""
+        own = {ROLE + role: frozenset((f"{_OWL}DatatypeProperty",)) for role in roles}
+        return Ontology({**own, **self.terms}, self.parents, self.labels)
+
     def with_properties(self, kinds: Kinds) -> Ontology:
         """These terms and the properties of some kinds."""
         own = {
             iri.value: frozenset((f"{_OWL}DatatypeProperty",))
             for kind in kinds.described
-            for _name, iri, _datatype in kind.properties
+            for _name, iri, _datatype in kind.read
         }
         labels = {
-            (kind.rdf(name), language): text
+            (iri.value, language): text
             for kind in kinds.described
-            for name, about in kind.fields.items()
-            for language, text in about.label.items()
+            for name, iri, _datatype in kind.read
+            for language, text in kind.fields[name].label.items()
         }
         return Ontology({**own, **self.terms}, self.parents, {**labels, **self.labels})
 

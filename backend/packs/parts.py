@@ -10,13 +10,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine
 
 from citywise.backend.errors import CitywiseError
+from citywise.backend.mail.wording import Asked, Written
 from citywise.backend.network.topics import Device, Topics
 from citywise.backend.packs import agreed, broken
 from citywise.backend.packs.library import FILE, app_name, available, package_of, said
@@ -41,11 +43,27 @@ transaction that has called `backend.store.outbox.begin`."""
 Forgotten = Callable[[Connection, str], None]
 """Removes what the app's tables hold of a user beside rows in a column of which they stand, in a
 transaction that has called `backend.store.outbox.begin`; it may be called again."""
+
+
+class Arrival(NamedTuple):
+    """Where somebody is on their way to (degrees), and when they arrive there (Unix ms)."""
+
+    lat: float
+    lon: float
+    at_ms: int
+
+
+Arrivals = Callable[[Connection, Settings, str], Iterable[Arrival]]
+"""Where a user is on their way to, as far as the app knows, with times by the city's clock."""
+Letters = Callable[[Connection, Settings, Asked], Written | None]
+"""The words of a letter that `mail.put_of_app` has sent, as they are true now; None: it is not to
+be sent any more. Asked again at each try."""
 Devices = Callable[[Connection], Iterable[Device]]
 """Who is let in at the broker now beside the devices that have tokens."""
 Channels = Callable[[Connection, Collection[str]], Collection[str]]
 """Of some names of the app's channels (`backend.people.ids.channel`), those that somebody without
-an account may read still; asked every two seconds while anybody does."""
+an account may read still; asked every two seconds while anybody does, of a few hundred at
+a time."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +73,21 @@ class Commands:
 
     module: str
     help: str
+
+    @staticmethod
+    def of_running(command: Callable[..., None]) -> Callable[..., None]:
+        """Add the options that say which system a command is about; it gets the settings with
+        which that system runs, ports and passwords that it chose itself included."""
+        from citywise.backend.system_option import of_a_system  # Here, as it loads click.
+
+        @of_a_system
+        @wraps(command)
+        def as_it_runs(settings: Settings, **given: Any) -> None:
+            from citywise.backend.supervisor import as_run  # It knows the apps itself.
+
+            command(as_run(settings), **given)
+
+        return as_it_runs
 
 
 @dataclass(frozen=True)
@@ -129,12 +162,17 @@ class Parts:
     """Called when somebody withdraws a consent, in the same transaction."""
     forgotten: Forgotten | None = None
     """Called when somebody is forgotten."""
+    arrivals: Arrivals | None = None
+    """For an app that follows trips; `backend.people.arrivals` asks it."""
+    letters: Letters | None = None
+    """For an app that writes to people by e-mail (`mail.put_of_app`)."""
     ready: Callable[[Settings], None] | None = None
     """Called once in the web process when it has started to serve."""
     topics: Topics = field(default_factory=Topics)
     """What is published and read at the broker."""
     devices: Devices | None = None
-    """Whoever changes what it gives calls `backend.network.broker_rights.write` afterwards."""
+    """Whoever changes what it gives calls `handing.tell_broker` afterwards, or a view
+    `state().tell_broker()`."""
     channels: Channels | None = None
     """For an app that tells something to people without accounts; streams of others end."""
     commands: Mapping[str, Commands] = field(default_factory=dict)

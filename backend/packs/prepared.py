@@ -9,7 +9,7 @@ from typing import Any
 from citywise.backend.city.observations import predicates, streamed
 from citywise.backend.kinds import Kinds
 from citywise.backend.packs.template import TemplateVersion
-from citywise.backend.packs.vocabulary import CONCLUSIONS, PREDICATES, supplied_properties
+from citywise.backend.packs.vocabulary import CONCLUSIONS, PREDICATES
 from citywise.reasoning import Encoder, Engine, Limits, Request, Signature
 from citywise.reasoning.asp import Statements
 from citywise.reasoning.asp.rules import read
@@ -85,8 +85,7 @@ def _naming(template: TemplateVersion, request: Request) -> dict[Signature, tupl
     """The arguments at which facts name what their subjects reach, as `Supply` has it."""
     mapper = Mapper(request)
     naming = {name for name, supplied in PREDICATES.items() if supplied.names}
-    properties = supplied_properties(template.kinds)
-    naming |= {mapper.predicate(i) or "" for i, told in properties.items() if told.names}
+    naming |= {mapper.predicate(i) or "" for i, told in template.told.items() if told.names}
     naming |= {name for name, p in template.parameters.items() if p.type in ("place", "sensor")}
     return {signature: (1,) for signature in request.used if signature.name in naming}
 

@@ -30,7 +30,6 @@ from citywise.backend.packs.vocabulary import (
     KNOWN_PREFIXES,
     PREDICATES,
     Supplied,
-    supplied_properties,
 )
 from citywise.reasoning import Finding, Signature
 from citywise.reasoning.asp import Node, body_atoms, variables
@@ -49,7 +48,7 @@ class Rules:
         manifest = pack.manifest
         self._template, self._reading, self._manifest = template, reading, manifest
         self._kinds = pack.kinds
-        self._told = supplied_properties(template.kinds)
+        self._told = template.told
         self._request = scaled(reading.request, template.kinds)
         self._say = Findings(reading)
         self._resources = Names(self._request.prefixes, pack.ontology)
@@ -172,6 +171,9 @@ class Rules:
             wanted = " or ".join(f'"{stream}"' for stream in streams)
             message = f"`{atom.name}` needs the stream {wanted}; add it to `streams` in app.toml"
             yield self._say.error(atom, "stream", message)
+        for role in set(supplied.roles) - set(self._manifest.roles):
+            message = f'`{atom.name}` needs the role "{role}"; add it to `roles` in app.toml'
+            yield self._say.error(atom, "stream", message)
 
     def _parameter(self, atom: Node) -> Iterator[Finding]:
         parameter = self._template.parameters[atom.name]
@@ -201,7 +203,7 @@ class Rules:
         decimal = any(
             found.value == iri and kind.fields[name].type == "decimal"
             for kind in self._template.kinds.described
-            for name, found, _datatype in kind.properties
+            for name, found, _datatype in kind.read
         )
         if compared and decimal and atom.name not in self._request.scales:
             message = (

@@ -26,7 +26,7 @@ from citywise.backend.packs.supply import UNREADABLE, Supply
 from citywise.backend.packs.telling import Telling
 from citywise.backend.packs.template import TemplateVersion
 from citywise.backend.packs.windows import Windows
-from citywise.backend.times import ZONE
+from citywise.backend.times import zone_name
 from citywise.reasoning import Limits, budget
 from citywise.reasoning.partition.routing import bucket
 from citywise.reasoning.rdf.mapping import quote
@@ -69,7 +69,7 @@ class TemplateRun:
         users: Callable[[str], bool] = EVERYBODY,
         state: Mapping[str, Any] | None = None,
         past: Iterable[LogEntry] = (),
-        zone: str = ZONE,
+        zone: str | None = None,
     ) -> None:
         found = prepared(template)
         self.template, self.found = template, found
@@ -79,8 +79,8 @@ class TemplateRun:
             found.rules, self._engine, found.supplied, memory=self._memory
         )
         self._scale = 1000 // found.request.ticks_per_second
-        self._supply = Supply(template, self._evaluation, users, zone)
-        kinds = {kind for kind in template.streams if self._supply.sight.latest(kind)}
+        self._supply = Supply(template, self._evaluation, users, zone or zone_name())
+        kinds = {kind for kind in template.kinds if self._supply.sight.latest(kind)}
         self._latest = Latest(kinds, self._supply.reading)
         self.telling = Telling(template, self._evaluation, self._supply, self._latest.amended)
         self._windows = Windows(found.request, template.kinds) if found.request.streams else None

@@ -1,4 +1,5 @@
-"""Numbers of different scales that a rule compares: a field's, by its step, a parameter's."""
+"""What numbers rules see: a field's, by its step and range, a parameter's; and where they compare
+those of different scales."""
 
 from __future__ import annotations
 
@@ -8,13 +9,15 @@ from itertools import pairwise
 
 from clingo.ast import ASTType
 
+from citywise.backend.city.observations import scaled
 from citywise.backend.kinds.registry import name_of
 from citywise.backend.packs.numbers import NumberParameter
 from citywise.backend.packs.rule_atoms import Findings, of_rule, signature
 from citywise.backend.packs.template import TemplateVersion
 from citywise.reasoning import Finding, Request
 from citywise.reasoning.asp import Node, body_atoms
-from citywise.reasoning.languages.casp import Reading
+from citywise.reasoning.languages.casp import Ranges, Reading
+from citywise.reasoning.model.carried import timed
 from citywise.reasoning.rdf.mapping import Mapper
 
 
@@ -35,11 +38,11 @@ def scale_faults(
     mapper = Mapper(request)
     fields = {
         mapper.predicate(iri.value): _Number(
-            f"`{name_of(kind)}.{name}`", request.scales.get(scaled, 1)
+            f"`{name_of(kind)}.{name}`", request.scales.get(predicate, 1)
         )
         for kind in template.kinds.described
-        for name, iri, _datatype in kind.properties
-        if kind.fields[name].is_number and (scaled := mapper.predicate(iri.value))
+        for name, iri, _datatype in kind.read
+        if kind.fields[name].is_number and (predicate := mapper.predicate(iri.value))
     }
     parameters: dict[str | None, _Number] = {
         name: _Number(f"the parameter `{name}`", parameter.scale, name)
@@ -48,6 +51,41 @@ def scale_faults(
     }
     for rule in reading.rules:
         yield from _of_rule(rule, {**parameters, **fields}, say)
+
+
+_TIMES = 0, 2_000_000_000
+"""Unix seconds, until 2033."""
+_SUPPLIED = {
+    ("now", 0): _TIMES,
+    ("ev_start", 1): _TIMES,
+    ("ev_level", 1): (1, 5),
+    ("time_of_day", 0): (0, 1439),
+    ("weekday", 0): (1, 7),
+}
+
+
+def ranges(reading: Reading, template: TemplateVersion) -> Ranges:
+    """Between what the numbers are that rules see of fields, parameters and times."""
+    request = scaled(reading.request, template.kinds)
+    mapper, found = Mapper(request), dict(_SUPPLIED)
+    for kind in template.kinds.described:
+        for name, iri, _datatype in kind.read:
+            about, predicate = kind.fields[name], mapper.predicate(iri.value)
+            if about.range is not None and predicate is not None:
+                found[predicate, 1] = _times(about.range, request.scales.get(predicate, 1))
+    for name, parameter in template.parameters.items():
+        if isinstance(parameter, NumberParameter):
+            low, high = parameter.lowest, parameter.highest
+            if low is not None and high is not None:
+                found[name, 1] = _times((low, high), parameter.scale)
+    for made in timed(request):
+        found[made.name, made.arity - 1] = _TIMES
+    return found
+
+
+def _times(ends: tuple[int | float, int | float], scale: int) -> tuple[int, int]:
+    low, high = (round(end * scale) for end in ends)
+    return low, high
 
 
 def _of_rule(rule: Node, known: Mapping[str | None, _Number], say: Findings) -> Iterator[Finding]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from citywise.backend.packs.manifest import Pack
 from citywise.backend.packs.scenario_run import Difference, Outcome
 from citywise.backend.packs.scenarios import expected_path
 
 
-def report(pack: Pack, outcome: Outcome, *, updated: bool = False) -> Iterator[str]:
+def report(
+    pack: Pack, outcome: Outcome, *, updated: bool = False, kinds: Sequence[Path] = ()
+) -> Iterator[str]:
     """Whether a scenario went as expected; if not, what failed, the differences, and how to
-    go on."""
+    go on: with the same folders of `kinds`."""
     name, notices = outcome.path.stem, _counted(len(outcome.got), "notice")
     if outcome.failures:
         yield f"{name}: {_counted(len(outcome.failures), 'error')}"
@@ -30,10 +33,10 @@ def report(pack: Pack, outcome: Outcome, *, updated: bool = False) -> Iterator[s
     elif not outcome.differences:
         yield f"{name}: {notices} as expected"
     if outcome.differences and not updated:
-        yield from _differences(pack, outcome)
+        yield from _differences(pack, outcome, "".join(f" --kinds {folder}" for folder in kinds))
 
 
-def _differences(pack: Pack, outcome: Outcome) -> Iterator[str]:
+def _differences(pack: Pack, outcome: Outcome, kinds: str) -> Iterator[str]:
     name = outcome.path.stem
     yield f"{name}: {_counted(len(outcome.differences), 'difference')}"
     if outcome.has_expected:
@@ -41,7 +44,7 @@ def _differences(pack: Pack, outcome: Outcome) -> Iterator[str]:
         yield "+++ what came"
     for difference in outcome.differences:
         yield from difference.lines()
-    yield f"why: {_why(pack, name, outcome.differences[0])}"
+    yield f"why: {_why(pack, name, outcome.differences[0])}{kinds}"
     yield "if this is what should come: add --update"
 
 

@@ -46,10 +46,10 @@ class Sight:
 
     def latest(self, kind: str) -> bool:
         """Whether the rules read the latest values of a kind of observations."""
-        if kind in self._windowed or kind not in self._template.streams:
-            return False
         known = self._template.kinds.get(kind)
-        properties = known.properties if known else ()
+        if kind in self._windowed or known is None:
+            return False
+        properties = known.read
         found = (self._mapper.predicate(iri.value) for _, iri, _ in properties)
         return any(Signature(name, 2) in self._used for name in found if name)
 
@@ -59,7 +59,7 @@ class Sight:
 
     def doubts(self, kind: str) -> bool:
         """Whether the rules ask how far the sensors of a kind can be trusted."""
-        return kind in self._template.streams and any(map(self.asks, _DOUBT))
+        return kind in self._template.kinds and any(map(self.asks, _DOUBT))
 
     def term(self, iri: str) -> str:
         """The term of ASP that stands for an IRI."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from citywise.backend.city.observations import PLACE, values
+from citywise.backend.city.observations import PLACE, latest_values, values
 from citywise.backend.ingest.records import Reading, Standing
 from citywise.backend.ingest.standing import CONTEXT, PERSONAL
 from citywise.backend.opening import BadHoursError, check_hours
@@ -102,7 +102,7 @@ class Supply:
         entity, group = self.sight.place(reading.sensor), ("reading", reading.kind)
         try:
             kind = self._template.kinds.get(reading.kind)
-            found = self.sight.atoms(entity, values(reading.values, kind)) if kind else ()
+            found = self.sight.atoms(entity, latest_values(reading.values, kind)) if kind else ()
             self._facts.put(entity, group, found)
             self.faults.pop(f"{UNREADABLE} {reading.kind}", None)
         except Exception as error:  # noqa: BLE001 - one reading must not stop the others

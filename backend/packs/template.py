@@ -31,7 +31,7 @@ from citywise.backend.packs.parameters import (
 )
 from citywise.backend.packs.spans import span_minutes
 from citywise.backend.packs.values import BadValueError, BadValuesError, show
-from citywise.backend.packs.vocabulary import PREDICATES
+from citywise.backend.packs.vocabulary import PREDICATES, Supplied, supplied_properties
 from citywise.reasoning import Request, Signature
 from citywise.reasoning.asp import Constants, body_atoms
 from citywise.reasoning.languages.casp import Reading, read
@@ -114,9 +114,10 @@ class TemplateVersion(BaseModel):
     """The kinds of notices of the app."""
     permissions: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
     observes: tuple[Kind, ...] | None = None
-    """The kinds of observations among its streams; of versions from before they were files
-    None: then those that come along."""
+    """The kinds of observations among its streams, or that fill its roles; of versions from before
+    they were files None: then those that come along."""
     place_kinds: tuple[PlaceKind, ...] = ()
     """The kinds of place of its parameters: rules may read their fields."""
     superclasses: dict[str, tuple[str, ...]] = {}
@@ -138,6 +139,11 @@ class TemplateVersion(BaseModel):
             return builtin().only(self.streams)
         return Kinds(self.observes, self.place_kinds)
 
+    @property
+    def told(self) -> Mapping[str, Supplied]:
+        """The properties that its rules are told, by IRI."""
+        return supplied_properties(self.kinds, self.roles)
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 of what decides its answers: rules, knowledge, parameters, what it sees.
@@ -152,16 +158,22 @@ class TemplateVersion(BaseModel):
             parameters,
             sorted(self.permissions),
             sorted(self.streams),
+            *([sorted(self.roles)] if self.roles else ()),
             *([scales] if (scales := self._scales()) else ()),
             *([self.missed] if self.missed != "late" else ()),
         )
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
 
     def _scales(self) -> dict[str, int]:
-        """What rules see of decimals that have a step: properties and scales."""
+        """What rules see of decimals that have a step: properties and scales. Kinds that are asked
+        for by role come and go, and the rules stay what they are."""
+        named: tuple[Kind | PlaceKind, ...] = (
+            *self.kinds.only(self.streams).values(),
+            *self.kinds.places.values(),
+        )
         return {
             iri.value: kind.fields[name].scale
-            for kind in self.kinds.described
+            for kind in named
             for name, iri, _datatype in kind.properties
             if kind.fields[name].scale > 1
         }

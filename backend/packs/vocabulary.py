@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from citywise.backend.kinds import Kinds
+from citywise.backend.kinds.kind import ROLE
 from citywise.backend.packs.ontology import PREFIXES
 from citywise.reasoning import Signature
 
@@ -43,6 +44,8 @@ class Supplied:
     """Its second argument names a thing, about which there may be facts."""
     radius: bool = False
     """Its third argument is a radius in metres, for which near things are told."""
+    roles: tuple[str, ...] = ()
+    """Of which one is needed: the app asks for kinds by them."""
     kind: bool = False
     """Its second argument is a kind of observations, which must be on the streams."""
 
@@ -203,11 +206,16 @@ _OF_STANDING: Mapping[str, Supplied] = {
 
 
 @lru_cache(maxsize=64)
-def supplied_properties(kinds: Kinds) -> Mapping[str, Supplied]:
+def supplied_properties(kinds: Kinds, roles: tuple[str, ...] = ()) -> Mapping[str, Supplied]:
     """Properties that the framework tells, by IRI: in rules their names depend on the prefixes.
 
-    Beside those of what stands they are the latest values of some kinds of observations.
+    Beside those of what stands they are the latest values of some kinds of observations, and
+    of whatever kinds fill some roles.
     """
+    by_role = {
+        ROLE + role: Supplied("property(Place,Value)", f"the {role} of the place", roles=(role,))
+        for role in {*roles, *(role for kind in kinds.values() for role in kind.roles)}
+    }
     readings = {
         iri.value: Supplied(
             "property(Place,Value)", f"the latest {field} of the place", (), (name,)
@@ -220,7 +228,7 @@ def supplied_properties(kinds: Kinds) -> Mapping[str, Supplied]:
         for kind in kinds.places.values()
         for field, iri, _datatype in kind.properties
     }
-    return {**_OF_STANDING, **fields, **readings}
+    return {**_OF_STANDING, **fields, **readings, **by_role}
 
 
 CONCLUSIONS: Mapping[str, Signature] = {

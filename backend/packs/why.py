@@ -14,7 +14,7 @@ from citywise.backend.packs.run import TemplateRun
 from citywise.backend.packs.sight import Sight
 from citywise.backend.packs.vocabulary import PREDICATES
 from citywise.backend.space import LocalTime, in_span
-from citywise.backend.times import ZONE, iso
+from citywise.backend.times import iso, zone_name
 from citywise.reasoning import Signature
 from citywise.reasoning.asp import Statements, atom_signatures, head_atoms
 from citywise.reasoning.explain import Explainer, FedBack, Origin
@@ -114,7 +114,7 @@ class _Asker:
         """Times of day that the instance gives, and that it was not then."""
         if self._run.clock is None or not self._sight.reads("during"):
             return
-        now = LocalTime(ZONE).facts(self._run.clock[0]).minute
+        now = LocalTime(zone_name()).facts(self._run.clock[0]).minute
         for name in self._run.template.parameters:
             fact = re.compile(rf"{name}\({re.escape(self._me)},(\d+),(\d+)\)")
             given = [(int(m[1]), int(m[2])) for f in self._inputs if (m := fact.fullmatch(f))]

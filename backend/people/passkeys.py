@@ -182,9 +182,7 @@ def add(
     # Here, as few need it, and every web process would wait for it.
     from webauthn import verify_registration_response
 
-    title = " ".join(name.split())
-    if not 1 <= len(title) <= _LONGEST_NAME or not title.isprintable():
-        raise PeopleError("name", f"expected 1 to {_LONGEST_NAME} characters that say which it is")
+    title = _title(name)
     if len(of(connection, account)) >= MOST:
         message = f"{MOST} is the most; remove one first"
         raise PeopleError("name", message, "too-many-passkeys")
@@ -290,10 +288,26 @@ def of(connection: Connection, account: str) -> list[Passkey]:
     return [Passkey(row.id, row.name, row.created_ms, row.used_ms) for row in found]
 
 
+def rename(connection: Connection, account: str, passkey: str, name: str) -> Passkey | None:
+    """Call a passkey of an account otherwise; None if there is none. Raises `PeopleError` for a
+    name that cannot be."""
+    wanted = update(PasskeyRow).where(PasskeyRow.id == passkey, PasskeyRow.account == account)
+    connection.execute(wanted.values(name=_title(name)))
+    return next((each for each in of(connection, account) if each.id == passkey), None)
+
+
 def remove(connection: Connection, account: str, passkey: str) -> bool:
     """Take a passkey away from an account; False if there is none."""
     wanted = delete(PasskeyRow).where(PasskeyRow.id == passkey, PasskeyRow.account == account)
     return bool(connection.execute(wanted).rowcount)
+
+
+def _title(name: str) -> str:
+    """A name as it is kept; raises `PeopleError` for one that says nothing."""
+    title = " ".join(name.split())
+    if not 1 <= len(title) <= _LONGEST_NAME or not title.isprintable():
+        raise PeopleError("name", f"expected 1 to {_LONGEST_NAME} characters that say which it is")
+    return title
 
 
 def _row(connection: Connection, response: Response) -> Row[Any] | None:

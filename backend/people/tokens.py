@@ -5,8 +5,6 @@ At the broker, a token's id is the user name and its secret the password.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from citywise.backend.people.accounts import Account, find
 from citywise.backend.people.errors import PeopleError
 from citywise.backend.people.scopes import Scope
-from citywise.backend.people.secret import digest, new_secret
+from citywise.backend.people.secret import broker_hash, digest, new_secret
 from citywise.backend.store.models import AccountRow, ReceiverRow, TokenRow
 from citywise.backend.times import wall_ms
 
@@ -29,8 +27,6 @@ account may, but for the account itself and for the city (`OF_CITY`)."""
 OF_CITY: frozenset[Right] = frozenset({"sensors", "places"})
 """What is sent with these is told to all: only admins give them, and `all` is without them."""
 _MOST = 50
-_ITERATIONS = 1000
-_SALT_BYTES = 12
 _SEEN_EVERY_MS = 60_000
 
 
@@ -153,17 +149,6 @@ def revoke_all(connection: Connection, account: str) -> None:
     """Take all tokens of an account back."""
     for token in of(connection, account):
         revoke(connection, account, token.id)
-
-
-def broker_hash(secret: str) -> str:
-    """A secret as mosquitto's password file has it: PBKDF2 with SHA-512.
-
-    Few rounds: they protect secrets that can be guessed, and this one is random.
-    """
-    salt = secrets.token_bytes(_SALT_BYTES)
-    key = hashlib.pbkdf2_hmac("sha512", secret.encode(), salt, _ITERATIONS)
-    text = [base64.b64encode(part).decode() for part in (salt, key)]
-    return f"$7${_ITERATIONS}${text[0]}${text[1]}"
 
 
 def _checked(rights: Iterable[str]) -> list[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from citywise.backend import machine
+from citywise.backend import machine, times
 from citywise.backend.errors import CitywiseError
 from citywise.backend.ingest import remote
 from citywise.backend.pipeline import bundle, early
@@ -107,6 +107,7 @@ def _on_cluster(settings: Settings) -> dict[str, str]:
         "spark.driver.blockManager.port": str(cluster.block_port),
         "spark.cores.max": str(cluster.cores),
         "spark.default.parallelism": str(cluster.cores),
+        f"spark.executorEnv.{times.ZONE_VARIABLE}": settings.city.zone,
         f"spark.executorEnv.{remote.TOKEN}": settings.ingest.serve_token or "",
         **(_authentication(cluster.secret) if cluster.secret else {}),
         **dict(text.split("=", 1) for text in cluster.spark),

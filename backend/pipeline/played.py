@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from citywise.backend.city.events import event_object, standing_event
-from citywise.backend.city.observations import values
+from citywise.backend.city.observations import latest_values
 from citywise.backend.ingest.blocks import Block, apart
 from citywise.backend.ingest.payloads import Place, of_event
 from citywise.backend.ingest.places import stored
@@ -139,9 +139,8 @@ class Played:
         """Tell of templates whose rules cannot take a reading: for them it is not there."""
         for template, sight in self._sights:
             try:
-                if reading.kind in template.streams:
-                    kind = template.kinds[reading.kind]
-                    sight.atoms(sight.place(reading.sensor), values(reading.values, kind))
+                if kind := template.kinds.get(reading.kind):
+                    sight.atoms(sight.place(reading.sensor), latest_values(reading.values, kind))
             except ItemError as error:
                 why = f"reading of {reading.kind} of `{reading.sensor}`: {error}"
                 self._failed(reading.observed_ms, template.request_name, why)

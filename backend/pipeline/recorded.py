@@ -62,9 +62,14 @@ def lines(found: Iterable[Announced], start: datetime) -> Iterator[str]:
             yield orjson.dumps({"t": iso(t_ms), "kind": kind, **body}).decode()
 
 
-def changes(source: Source, engine: Choice = "auto") -> Iterator[Announced]:
-    """The events of a source's whole run, by an engine (see the setting `pipeline.engine`)."""
-    played = Played(source.places(), engine=engine)
+def changes(
+    source: Source, engine: Choice = "auto", failed: Failed = unheard
+) -> Iterator[Announced]:
+    """The events of a source's whole run, by an engine (see the setting `pipeline.engine`).
+
+    `failed` is told what could not be evaluated.
+    """
+    played = Played(source.places(), failed=failed, engine=engine)
     for entry in entries(source):
         yield from played.take(entry)
 

@@ -8,14 +8,12 @@ rows until they are vacuumed; its own write-ahead log and backups are out of our
 from __future__ import annotations
 
 import logging
-from datetime import datetime
-from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import OperationalError
 
 from citywise.backend.store.models import Base
-from citywise.backend.times import ZONE
+from citywise.backend.times import local, wall_ms
 
 LOG = logging.getLogger("citywise.privacy")
 AT_ONCE_BYTES = 200_000_000
@@ -46,7 +44,7 @@ def _is_quiet(connection: Connection) -> bool:
     """Whether the file is small enough, or it is night."""
     pages = connection.execute(text("PRAGMA page_count")).scalar_one()
     size = pages * connection.execute(text("PRAGMA page_size")).scalar_one()
-    return size <= AT_ONCE_BYTES or datetime.now(ZoneInfo(ZONE)).hour in NIGHT
+    return size <= AT_ONCE_BYTES or local(wall_ms()).hour in NIGHT
 
 
 def _rewritten(connection: Connection) -> bool:

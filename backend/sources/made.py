@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -114,11 +115,21 @@ def shown(source: Source) -> dict[str, Any]:
     return body | {"has_secret": source.secret is not None}
 
 
+class ForgottenError(CitywiseError):
+    """Headers go to another server than before, and their values are not told."""
+
+    def __init__(self, headers: Sequence[str]) -> None:
+        super().__init__(
+            "the value that was kept is not sent to another server than before; write it once more"
+        )
+        self.headers = headers
+
+
 def with_secrets(told: dict[str, Any], before: Source | None) -> dict[str, Any]:
     """Settings as an operator sent them, completed by the secrets that no answer shows.
 
     A secret stays only where it is sent to the same servers: nobody is to learn one by having
-    it sent elsewhere.
+    it sent elsewhere. Raises `ForgottenError` where a header would be left without its value.
     """
     if before is None:
         return told
@@ -128,6 +139,10 @@ def with_secrets(told: dict[str, Any], before: Source | None) -> dict[str, Any]:
     headers = found.get("headers")
     if isinstance(headers, dict) and _servers(found) <= _servers(before.model_dump()):
         found["headers"] = {n: v or before.headers.get(n, "") for n, v in headers.items()}
+    elif isinstance(headers, dict):
+        empty = [name for name, value in headers.items() if not value and before.headers.get(name)]
+        if empty:
+            raise ForgottenError(empty)
     broker, known = found.get("broker"), before.broker
     if isinstance(broker, dict) and known is not None and not broker.get("password"):
         same = (broker.get("host"), broker.get("port")) == (known.host, known.port)

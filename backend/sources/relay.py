@@ -32,7 +32,7 @@ class Relay:
 
     def __init__(self, known: Mapping[str, Any] | None = None) -> None:
         events = (known or {}).get("events", {})
-        self._seen: OrderedDict[tuple[str, str, int], None] = OrderedDict()
+        self._seen: OrderedDict[tuple[str, str, int], Mapping[str, Any]] = OrderedDict()
         self._open: dict[str, tuple[bytes, int | None, str]] = {
             name: (b"", ends, part) for name, (ends, part) in events.items()
         }
@@ -48,17 +48,24 @@ class Relay:
 
         `part` is the address that told it; `whole`: its answer names every event there is.
         """
-        readings: dict[str, list[dict[str, Any]]] = {}
+        latest: dict[tuple[str, str, int], Reading] = {}
         named: set[str] = set()
         for one in found:
             match one:
                 case Place():
                     yield from _places(one)
-                case Reading() if self._is_new(one):
-                    readings.setdefault(one.kind, []).append(_payload(one))
+                case Reading():
+                    # Of several for one time the last counts, else each poll would bring all.
+                    key = (one.kind, one.sensor, one.observed_ms)
+                    if key not in latest or latest[key].values != one.values:
+                        latest[key] = one
                 case Event():
                     named.add(one.id)
                     yield from self._event(one, part)
+        readings: dict[str, list[dict[str, Any]]] = {}
+        for key, one in latest.items():
+            if self._is_new(key, one.values):
+                readings.setdefault(one.kind, []).append(_payload(one))
         for kind, several in readings.items():
             for start in range(0, len(several), MOST_TOGETHER):
                 body = orjson.dumps(several[start : start + MOST_TOGETHER])
@@ -80,11 +87,11 @@ class Relay:
         for name in list(self._open):
             yield self._end(name)
 
-    def _is_new(self, reading: Reading) -> bool:
-        key = (reading.kind, reading.sensor, reading.observed_ms)
-        if key in self._seen:
+    def _is_new(self, key: tuple[str, str, int], values: Mapping[str, Any]) -> bool:
+        # With other values than were sent last it is a correction, which the ingest judges.
+        if self._seen.get(key) == values:
             return False
-        self._seen[key] = None
+        self._seen[key] = values
         if len(self._seen) > MOST_REMEMBERED:
             self._seen.popitem(last=False)
         return True

@@ -20,6 +20,7 @@ from citywise.backend.settings import Settings, Source
 from citywise.backend.sources import made as made_sources
 from citywise.backend.sources import posted
 from citywise.backend.sources.layers import LayerAddresses
+from citywise.backend.sources.refusals import Outcomes
 from citywise.backend.sources.relay import Sent
 from citywise.backend.sources.working import Working, report
 from citywise.backend.store.heartbeat import beat
@@ -57,6 +58,7 @@ class SourcesService:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._session = BrokerSession(settings.broker, ROLE, is_told=True)
         self._layers = LayerAddresses(engine, settings.fetching.allow)
+        self._outcomes = Outcomes(settings.broker.prefix)
         self._runs: dict[str, _Run] = {}
         self._broken: dict[str, tuple[int, dict[str, Any]]] = {}
         """What cannot begin: its version, and its report."""
@@ -84,12 +86,16 @@ class SourcesService:
         with self._engine.connect() as connection:
             kinds = self._known.read(connection)
             wanted = self._wanted_sources(connection)
+            refused = self._outcomes.read(connection)
         if kinds is not self._kinds:
             self._kinds = kinds
             self._layers.know(kinds)
             for one in self._runs.values():
                 one.working.know(kinds)
             self._broken.clear()  # a mapping may have waited for a kind
+        for some in refused:
+            if (known := self._runs.get(some.source)) is not None:
+                known.working.was_refused(some)
         self._follow(wanted)
         reports = [report for _version, report in self._broken.values()]
         reports += [one.working.report() for one in self._runs.values()]
@@ -98,6 +104,7 @@ class SourcesService:
             "sources": reports,
             "failing": sum(report["error"] is not None for report in reports),
             "refused": sum(report["refused"] for report in reports),
+            "not_taken": sum(report["not_taken"] for report in reports),
         }
         with self._engine.begin() as connection:
             beat(connection, ROLE, detail)
@@ -126,7 +133,7 @@ class SourcesService:
 
     def _begin(self, source: Source, version: int) -> None:
         stop = threading.Event()
-        send = partial(self._publish, stop)
+        send = partial(self._publish, source.name, stop)
         try:
             made_sources.refuse_own_topics(source, self._settings.broker)
             working = Working(
@@ -152,9 +159,10 @@ class SourcesService:
                 LOG.warning("no broker: %s; trying again", error)
                 stop.wait(_AGAIN_S)
 
-    def _publish(self, stop: threading.Event, message: Sent) -> None:
+    def _publish(self, source: str, stop: threading.Event, message: Sent) -> None:
         """Hand a message to the broker; while it does not answer the source waits, no other."""
         topic = f"{self._settings.broker.prefix}/{message.topic}"
+        self._outcomes.sends(source, topic, message.payload)
         while not self._stop.is_set():
             info = self._session.publish(topic, message.payload, 1, retain=message.retain)
             try:

@@ -6,7 +6,7 @@ import json
 import logging
 import queue
 import threading
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -17,22 +17,20 @@ from zoneinfo import ZoneInfo
 
 from citywise.backend import connectors
 from citywise.backend.connectors import Connector, Desk, Found, Message, Reading, Refused
-from citywise.backend.connectors.values import whole
 from citywise.backend.errors import CitywiseError
 from citywise.backend.kinds import Kinds
 from citywise.backend.operations.sources import unheard
 from citywise.backend.settings import Source
 from citywise.backend.sources.fetch import FetchError, Tag, fetch, send
+from citywise.backend.sources.refusals import NotTaken, Samples
 from citywise.backend.sources.relay import Relay, Sent
 from citywise.backend.sources.schedule import Schedule
 from citywise.backend.sources.subscribing import Subscriber
 from citywise.backend.times import iso_or_none, wall_ms
 
 LOG = logging.getLogger("citywise.connectors")
-SAMPLES = 5
 MOST_PAGES = 1_000
 """Of one answer."""
-_SAMPLE = 300
 _WAITING = 10_000
 """Messages that have been heard and not yet read."""
 _SNAPSHOTS = frozenset(("gbfs", "gtfs-rt", "wzdx", "datex2"))
@@ -82,7 +80,7 @@ class Working:
         self.subscriber = Subscriber(source, own, partial(send, allowed=allowed)) if own else None
         self._renewal = Schedule(own.renew_s if own else 0)
         self._counts: Counter[str] = Counter()
-        self._samples: deque[dict[str, str]] = deque(maxlen=SAMPLES)
+        self._samples, self._not_taken = Samples(), Samples()
         self._success_ms: int | None = None
         self._newest_ms: int | None = None
         self._errors: dict[str, str] = {}
@@ -235,7 +233,14 @@ class Working:
         self._counts["refused"] += 1
         told = {"reason": refused.reason, "at": refused.at, "said": refused.said, "from": origin}
         with self._lock:
-            self._samples.append({key: whole(value[:_SAMPLE]) for key, value in told.items()})
+            self._samples.add(told)
+
+    def was_refused(self, some: NotTaken) -> None:
+        """The ingest did not take some of what the source sent."""
+        self._counts["not_taken"] += some.number
+        with self._lock:
+            for sample in some.samples:
+                self._not_taken.add(sample)
 
     def _keep(self) -> None:
         """Keep what must outlast a restart, where it has changed."""
@@ -274,7 +279,8 @@ class Working:
                 last_success=iso_or_none(self._success_ms),
                 error=next(iter(self._errors.values()), None),
                 lag_s=None if newest is None else round(max(0, wall_ms() - newest) / 1000, 1),
-                samples=list(self._samples),
+                samples=self._samples.shown(),
+                not_taken_samples=self._not_taken.shown(),
             )
 
 

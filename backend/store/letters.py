@@ -5,6 +5,8 @@ A flood from one sensor must neither fill the disk nor push out the letters of o
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -21,6 +23,7 @@ _SLACK = 1.2
 _OVERHEAD = 400
 """Bytes that a row takes beside its texts."""
 
+_KEY = re.compile(r"([0-9a-f]{24})-(\d+)-(\d+)")
 Row = dict[str, Any]
 
 
@@ -37,6 +40,31 @@ class Bounds(NamedTuple):
 
 
 DEFAULT = Bounds.of(Ingest())
+
+
+def message_key(topic: str, content: bytes) -> str:
+    """What the letters of a message are known by, if it comes again, and by whoever sent it."""
+    return hashlib.blake2b(topic.encode() + b"\0" + content, digest_size=12).hexdigest()
+
+
+class Mark(NamedTuple):
+    """Which letter of which message: what its key says."""
+
+    message: str
+    nth: int
+    number: int
+    """Of letters that the message has."""
+
+    @property
+    def key(self) -> str:
+        """As it stands in the table."""
+        return f"{self.message}-{self.nth}-{self.number}"
+
+    @classmethod
+    def of(cls, key: str) -> Mark | None:
+        """What a key says; None if it is none of a message (of this version)."""
+        found = _KEY.fullmatch(key)
+        return cls(found[1], int(found[2]), int(found[3])) if found else None
 
 
 def keep(
@@ -95,14 +123,21 @@ def _count(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _fair(rows: Sequence[Row], most: int) -> list[Row]:
-    """At most so many of the rows, in turns of reason and source; the first of each."""
+    """At most so many of the rows, in turns of reason and source; the first of each.
+
+    The first of each message is among them, where those are few: it says how many there were.
+    """
     if len(rows) <= most:
         return list(rows)
     turns: dict[str, Counter[str]] = defaultdict(Counter)
     ranked: list[tuple[int, int]] = []
+    firsts = 0
     for index, row in enumerate(rows):
         turns[row["reason"]][row["source"]] += 1
-        ranked.append((turns[row["reason"]][row["source"]], index))
+        mark = Mark.of(row["key"]) if firsts < most // 2 else None
+        is_first = mark is not None and mark.nth == 0
+        firsts += is_first
+        ranked.append((0 if is_first else turns[row["reason"]][row["source"]], index))
     by_reason: Counter[str] = Counter()
     placed: list[tuple[int, int]] = []
     for _turn, index in sorted(ranked):

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, false, func, select, update
 from sqlalchemy.orm import Session
 
 from citywise.backend.store.exclusion import exclude
-from citywise.backend.store.models import OutboxRow
+from citywise.backend.store.models import OutboxRow as OutboxRow
 
 
 def begin(connection: Connection) -> None:

@@ -180,7 +180,7 @@ def is_closed(connection: socket.socket) -> bool:
     return True
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_half_requests_take_nobodys_place(settings: Settings, engine: Engine) -> None:
     """Of this machine, which has no limit of its own: as many as there are places, and more."""
     with served(settings, **PATIENT) as server, ExitStack() as stack:
@@ -190,7 +190,7 @@ def test_half_requests_take_nobodys_place(settings: Settings, engine: Engine) ->
         assert not is_closed(crowd[-1]), "the youngest keep their places"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_streams_beyond_the_most_are_refused_and_closed(settings: Settings, engine: Engine) -> None:
     open_stream = b"GET /api/v1/events/stream HTTP/1.1\r\nHost: x\r\n\r\n"
     most = MOST_OF_ADDRESS
@@ -203,7 +203,7 @@ def test_streams_beyond_the_most_are_refused_and_closed(settings: Settings, engi
         assert server.get("/healthz") == {"status": "alive"}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_who_is_slow_is_told_and_sent_away(settings: Settings, engine: Engine) -> None:
     with served(settings) as server, ExitStack() as stack:
         quiet = called(server, stack, b"")
@@ -226,7 +226,7 @@ def test_who_is_slow_is_told_and_sent_away(settings: Settings, engine: Engine) -
         assert heard(dripping).startswith(b"HTTP/1.1 408"), "each byte does not gain it time"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_clients_of_a_proxy_are_told_apart(settings: Settings, engine: Engine) -> None:
     def stream(asker: str) -> bytes:
         return (
@@ -262,7 +262,7 @@ def test_who_does_not_shake_hands_is_closed_when_that_is_ended(settings: Setting
     theirs.close()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_who_does_not_shake_hands_takes_nobodys_place(settings: Settings, engine: Engine) -> None:
     """Nobody sends any of it, or all send the begin: shaking hands waits in a place of its own."""
     made = certificates.issued(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 from flask.testing import FlaskClient
 
@@ -24,6 +26,16 @@ def ids(client: FlaskClient, query: str) -> list[str]:
     answer = client.get(f"/api/v1/events{query}")
     assert answer.status_code == 200, answer.text
     return [event["id"] for event in answer.json["events"]]
+
+
+@pytest.mark.usefixtures("busy")
+@pytest.mark.parametrize("form", ["", ".geojson"])
+def test_many_events_travel_compressed(client: FlaskClient, form: str) -> None:
+    plain = client.get(f"/api/v1/events{form}")
+    packed = client.get(f"/api/v1/events{form}", headers={"Accept-Encoding": "gzip"})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.data) == plain.data
+    assert len(packed.data) < len(plain.data) / 2
 
 
 @pytest.mark.usefixtures("busy")

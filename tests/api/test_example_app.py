@@ -14,16 +14,19 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
-from sqlalchemy import Engine, inspect, text
+from sqlalchemy import Engine, inspect, select, text
 
 from citywise.backend.api.app import create_app
 from citywise.backend.machine import REPOSITORY
 from citywise.backend.packs import agreed, broken, library
 from citywise.backend.packs.check import check_pack
+from citywise.backend.packs.installed import install
+from citywise.backend.packs.manifest import load
 from citywise.backend.packs.parts import upgrade_tables
 from citywise.backend.packs.removal import RemovalError, remove
 from citywise.backend.privacy import export, forgetting
-from citywise.backend.settings import Apps, People, Settings
+from citywise.backend.settings import Apps, Broker, People, Settings
+from citywise.backend.store.models import InletRow
 from tests.api.browsers import Browser
 
 EXAMPLE = REPOSITORY / "examples" / "pulse"
@@ -114,6 +117,45 @@ def test_its_static_files_are_served_as_our_own(
     for wrong in (f"{css}/../../parts.py", css.replace("now.css", "../parts.py"),
                   css.replace("pulse", "nobody", 1), css.replace("now", "none")):  # fmt: skip
         assert client.get(wrong).status_code == 404
+
+
+def test_its_page_alone_is_granted_another_origin_and_the_broker(
+    folder: Path, settings: Settings, engine: Engine
+) -> None:
+    granted = 'granted={"https://meet.example.org": ("frame-src", "camera")}'
+    plain = 'page("now", section="pulse")'
+    change(folder / "views.py", plain, plain.replace(")", f", has_broker=True, {granted})"))
+    broker = Broker(websocket_url="wss://city.example/mqtt")
+    client = served(settings.model_copy(update={"broker": broker}), engine).test_client()
+    page, other = client.get("/pulse").headers, client.get("/list").headers
+    policy = "Content-Security-Policy"
+    assert "frame-src https://meet.example.org" in page[policy]
+    assert "connect-src 'self' wss://city.example;" in page[policy]
+    assert 'camera=(self "https://meet.example.org")' in page["Permissions-Policy"]
+    assert "meet.example.org" not in f"{other[policy]}{other['Permissions-Policy']}"
+    assert "wss:" not in other[policy]
+
+
+def test_its_code_has_the_rules_watch_for_a_person(
+    folder: Path, settings: Settings, engine: Engine
+) -> None:
+    pinned, who = 'upsert(connection, PINS, [row], keys=("user", "type"))', 'row["user"]'
+    values = {"where": {"center": {"lat": 56.15, "lon": 10.2}, "radius_m": 300}}
+    watched = f'watching.watch(connection, {who} + ".pins", {who}, "pulse", "busy", {values})'
+    told = f'watching.tell(connection, {who}, {{"activity": {{"activity": "Walking"}}}})'
+    change(folder / "views.py", pinned, f"{pinned}; {watched}; {told}")
+    change(folder / "views.py", "times, upsert", "times, upsert, watching")
+    install(engine, [load(folder)])
+    browser = Browser(served(settings, engine).test_client())
+    browser.sign_up("Ida")
+    user = browser.user
+    assert browser.put("/pulse/pins/TrafficJam", {}).json == {"pinned": "TrafficJam"}
+    (found,) = browser.get("/instances").json["instances"]
+    assert (found["id"], found["template"], found["user"]) == (f"{user}.pins", "busy", user)
+    assert found["values"] == {"least": 10, **values}
+    with engine.connect() as connection:
+        rows = connection.execute(select(InletRow.subject, InletRow.key).order_by(InletRow.id))
+        assert rows.all() == [("instance", f"{user}.pins"), ("activity", user)]
 
 
 EN, PAGE, ICON = "strings/en.json", "templates/now.html", "icon.svg"

@@ -17,7 +17,8 @@ from sqlalchemy import Engine, select, update
 
 from citywise.backend.api import limits
 from citywise.backend.api.app import create_app
-from citywise.backend.people import accounts, logins, two_factor
+from citywise.backend.people import accounts, invitations, logins, two_factor
+from citywise.backend.people.ids import DEMO
 from citywise.backend.settings import Settings
 from citywise.backend.store.database import create_engine_for
 from citywise.backend.store.exclusion import CONTEXT_OF, exclude
@@ -100,6 +101,35 @@ class TestHowOneLogsIn:
             said = Counter(guess.result().status_code for guess in guesses)
         assert len(tried) == 3
         assert said == {401: 3, 429: 3}
+
+    @pytest.fixture
+    def many(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """More than one address may otherwise sign up."""
+        monkeypatch.setitem(limits.LIMITS, "sign-up", RateLimitItemPerHour(100))
+
+    @pytest.mark.usefixtures("many")
+    def test_of_many_who_sign_up_by_one_name_one_has_it(self, app: Flask) -> None:
+        browsers = [Browser.of(app) for _ in range(6)]
+        with ThreadPoolExecutor(6) as pool:
+            asked = [pool.submit(browser.sign_up, "Anna") for browser in browsers]
+            answers = [each.result() for each in asked]
+        assert Counter(answer.status_code for answer in answers) == {201: 1, 409: 5}
+
+    @pytest.mark.usefixtures("many")
+    def test_of_many_who_use_one_invitation_one_comes_in(self, app: Flask, shared: Engine) -> None:
+        with shared.begin() as connection:
+            invitation = invitations.issue(connection, ("developer",))
+        browsers = [Browser.of(app) for _ in range(6)]
+        with ThreadPoolExecutor(6) as pool:
+            asked = [
+                pool.submit(browser.sign_up, f"Anna {number}", invitation=invitation)
+                for number, browser in enumerate(browsers)
+            ]
+            said = Counter(each.result().status_code for each in asked)
+        assert said == {201: 1, 422: 5}
+        with shared.connect() as connection:
+            names = connection.scalars(select(AccountRow.name).where(AccountRow.id != DEMO))
+            assert len(names.all()) == 1
 
     def test_a_log_in_with_one_step_does_not_outlive_the_second(
         self, app: Flask, shared: Engine

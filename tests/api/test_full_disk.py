@@ -240,7 +240,7 @@ def ask(city: Running, path: str, body: Any = None) -> int:
             return error.code
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_web_lives_on_a_full_disk_and_all_are_back_when_there_is_room(disk: Path) -> None:
     settings = Settings(
         data_dir=disk / "data",

@@ -12,11 +12,11 @@ from flask.testing import FlaskClient
 from pyarrow import parquet
 from sqlalchemy import Engine
 
-from citywise.backend.kinds import builtin, installed
-from citywise.backend.settings import Settings
+from citywise.backend.kinds import Value, builtin, installed
+from citywise.backend.settings import History, Settings
 from citywise.backend.times import parse_ms
 from tests.api.town import NOON, Town
-from tests.history.recorded import append, write
+from tests.history.recorded import Told, append, write
 
 AT = parse_ms(NOON)
 BASE = "/api/v1/history/readings?kind=noise"
@@ -196,3 +196,82 @@ def outsider(settings: Settings, engine: Engine) -> FlaskClient:
     from citywise.backend.settings import People
 
     return create_app(settings.model_copy(update={"people": People()}), engine).test_client()
+
+
+MOMENT = "/api/v1/history/moment"
+
+
+def moment(client: FlaskClient, query: str) -> Any:
+    answer = client.get(f"{MOMENT}?{query}")
+    assert answer.status_code == 200, answer.text
+    return answer.json["kinds"]
+
+
+@pytest.mark.usefixtures("told")
+def test_a_moment_is_what_each_sensor_had_said_last(client: FlaskClient) -> None:
+    # At 11:23 the last value is that of 11:20: four times ten minutes before noon.
+    found = moment(client, "at=2014-08-05T11:23:00Z")
+    assert found == {
+        "noise": {
+            "span": "raw",
+            "fields": [*builtin()["noise"].fields],
+            "places": {"n1": [180, 44.0, *NOTHING], "n2": [180, 44.0, *NOTHING]},
+        }
+    }
+    assert moment(client, "at=2014-08-05T11:23:00Z&kind=traffic") == {}
+    assert moment(client, "at=2014-07-05T11:23:00Z&kind=noise") == {}
+
+
+NOTHING = [None] * (len(builtin()["noise"].fields) - 1)
+"""Of the other fields nothing was said."""
+
+
+def test_of_a_moment_whose_values_are_gone_the_roll_up_counts(
+    client: FlaskClient, town: Town, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town.running(now=NOON)
+    town.garage("n1", "Torvet", lon=10.20, lat=56.15)
+    speeds = (30.0, 41.0)
+    counted: list[Told] = [
+        ("traffic", "n1", AT - 1_000 * (1800 - 60 * n), {"speed_kmh": kmh, "vehicle_count": 2 + n})
+        for n, kmh in enumerate(speeds)
+    ]
+    append(settings.log_dir, counted)
+    write(town.engine, settings.log_dir, History(readings=0))
+    # As it is configured; the object is the default that all settings share.
+    monkeypatch.setitem(settings.history.__dict__, "readings", 0)
+    found = moment(client, "at=2014-08-05T11:40:00Z")["traffic"]
+    assert found["span"] == "5min"
+    said = dict(zip(found["fields"], found["places"]["n1"][1:], strict=True))
+    # The span from 11:30 ended five minutes before; integers stay so.
+    assert (found["places"]["n1"][0], said["speed_kmh"], said["vehicle_count"]) == (300, 35.5, 2)
+
+
+@pytest.mark.usefixtures("told")
+def test_a_field_that_a_later_reading_left_out_is_unknown_at_the_moment(
+    client: FlaskClient, town: Town, settings: Settings
+) -> None:
+    before: dict[str, Value] = {"speed_kmh": 50.0, "vehicle_count": 3}
+    append(
+        settings.log_dir,
+        [
+            ("traffic", "n1", AT - 600_000, before),
+            ("traffic", "n1", AT - 300_000, {"vehicle_count": 0}),
+        ],
+    )
+    write(town.engine, settings.log_dir)
+    found = moment(client, f"at={NOON}&kind=traffic")["traffic"]
+    said = dict(zip(found["fields"], found["places"]["n1"][1:], strict=True))
+    assert (said["speed_kmh"], said["vehicle_count"]) == (None, 0)
+
+
+@pytest.mark.usefixtures("told")
+@pytest.mark.parametrize("query", ["", "at=noon", "at=2014-08-05T12:00:01Z", f"at={NOON}&kind=x"])
+def test_a_moment_has_been_and_is_of_known_kinds(client: FlaskClient, query: str) -> None:
+    assert client.get(f"{MOMENT}?{query}").status_code == 400
+
+
+@pytest.mark.usefixtures("told")
+def test_a_moment_may_be_kept_for_a_minute_by_who_asked(client: FlaskClient) -> None:
+    answer = client.get(f"{MOMENT}?at={NOON}")
+    assert answer.headers["Cache-Control"] == "private, max-age=60"

@@ -16,6 +16,7 @@ BASE = "/ngsi-ld/v1/entities"
 NOISE = "urn:ngsi-ld:NoiseObserved:n1"
 LD = {"Accept": "application/ld+json"}
 CORE = "https://uri.etsi.org/ngsi-ld/v1/ngsi-ld-core-context-v1.8.jsonld"
+AT = "[10.2,56.155]"
 POINT = {"type": "Point", "coordinates": [10.2, 56.155]}
 
 
@@ -123,6 +124,27 @@ def test_an_entity_is_shown_as_it_is_asked_for(client: FlaskClient) -> None:
 )  # fmt: skip
 def test_a_query_finds_entities_by_id(client: FlaskClient, query: str, found: list[str]) -> None:
     assert ids(client, query) == found
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "q=level>10", "q=level>10&type=NoiseObserved", "idPattern=Observed",
+        "q=location", "q=hasFeatureOfInterest", 'type=NoiseLevelObserved&q=name=="Torvet"',
+        "type=NoiseLevelObserved&q=LAeq>10", "type=NoiseObserved,NoiseLevelObserved&q=dateObserved",
+        "q=level>10&attrs=location", "q=level>10&omit=level", "q=level>10&offset=1&limit=1",
+        "q=level>10&options=sysAttrs",
+        f"type=NoiseObserved&georel=near;maxDistance==10&geometry=Point&coordinates={AT}",
+    ],
+)  # fmt: skip
+def test_what_a_query_finds_is_whole_whether_or_not_it_looks_at_places(
+    client: FlaskClient, query: str
+) -> None:
+    """Readings are tested without their places where the query does not look at them."""
+    found = get(client, f"?{query}")
+    assert found
+    shown = "&".join(p for p in query.split("&") if p.startswith(("attrs", "omit", "options")))
+    assert found == [get(client, f"/{entity['id']}?{shown}") for entity in found]
 
 
 def test_pages_are_linked_and_counted(client: FlaskClient) -> None:

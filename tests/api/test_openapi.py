@@ -94,6 +94,8 @@ def filled(town: Town) -> None:
         ("/api/v1/history/readings", "/api/v1/history/readings?kind=traffic", 200),
         ("/api/v1/history/readings", "/api/v1/history/readings?kind=none", 404),
         ("/api/v1/history/events", "/api/v1/history/events", 200),
+        ("/api/v1/history/moment", "/api/v1/history/moment?at=2014-08-05T11:59:00Z", 200),
+        ("/api/v1/history/moment", "/api/v1/history/moment", 400),
         ("/api/v1/clock", "/api/v1/clock", 200),
         ("/api/v1/dead-letters", "/api/v1/dead-letters", 200),
         ("/api/v1/apps", "/api/v1/apps", 200),

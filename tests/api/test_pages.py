@@ -10,6 +10,7 @@ from urllib.parse import urljoin
 
 import pytest
 from flask.testing import FlaskClient
+from pydantic import ValidationError
 from sqlalchemy import Engine
 from werkzeug.test import TestResponse
 
@@ -18,7 +19,7 @@ from citywise.backend.api.app import create_app
 from citywise.backend.api.languages import LANGUAGES
 from citywise.backend.api.pages import PAGES, WEB
 from citywise.backend.packs.strings import of_pages
-from citywise.backend.settings import Settings, Web
+from citywise.backend.settings import Links, Settings, Web
 from tests.api.town import Town
 
 ADDRESSES = (*PAGES.values(), "/plan", "/apps/traces", "/log-in", "/sign-up", "/account")
@@ -74,6 +75,13 @@ def test_inline_scripts_and_styles_carry_the_nonce_of_the_policy(
     assert not re.search(r"\sstyle=|\son\w+=", answer.text)
 
 
+def test_a_slow_phone_may_draw_between_the_parts_of_the_map(client: FlaskClient) -> None:
+    scripts = re.findall(r"<script[^>]*>(.*?)</script>", client.get("/").text, re.S)
+    made = [script for script in scripts if "map_city" in script]
+    assert len(made) >= 4
+    assert [("L.map(" in script) for script in made] == [True, *[False] * (len(made) - 1)]
+
+
 def test_each_answer_has_its_own_nonce(client: FlaskClient) -> None:
     first, second = (client.get("/").headers["Content-Security-Policy"] for _ in range(2))
     assert first != second
@@ -100,6 +108,21 @@ def test_only_configured_tiles_open_the_policy(engine: Engine, tmp_path: Path) -
     assert "img-src 'self' data: https://*.tiles.example.org;" in policy
     assert policy.count("example.org") == 1
     assert tiles in answer.text
+
+
+def test_the_menu_of_every_page_leads_where_whoever_runs_the_city_says(
+    engine: Engine, tmp_path: Path
+) -> None:
+    links = {"help": "https://city.example/help", "about": "mailto:city@example.org"}
+    web = Web(links=Links(**links))
+    client = create_app(Settings(data_dir=tmp_path, web=web), engine).test_client()
+    for page in (*ADDRESSES, "/offline"):
+        found = re.findall(
+            r'<li><a href="([^"]+)">(Help|Who runs this|Privacy)</a>', client.get(page).text
+        )
+        assert [href for href, _ in found] == [*links.values()]
+    with pytest.raises(ValidationError):
+        Links(help="javascript:alert(1)")
 
 
 def test_the_map_begins_where_the_places_are(client: FlaskClient, town: Town) -> None:

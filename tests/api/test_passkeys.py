@@ -315,9 +315,29 @@ def test_a_name_says_which_it_is(anna: Browser, device: Device, name: str) -> No
     made = device.make(anna.post(MINE, {"password": PASSWORD}).json)
     refused = anna.put(MINE, {"name": name, "passkey": made})
     assert refused.json["errors"][0]["path"] == "name"
+    kept = added(anna, device)
+    refused = anna.patch(f"{MINE}/{kept['id']}", {"name": name})
+    assert refused.json["errors"][0]["path"] == "name"
+    assert [each["name"] for each in anna.get(MINE).json["passkeys"]] == ["Phone"]
 
 
-def test_nobody_removes_or_sees_somebody_elses(app: Flask, anna: Browser, device: Device) -> None:
+def test_a_passkey_is_renamed_and_signs_as_before(
+    app: Flask, anna: Browser, device: Device
+) -> None:
+    made, other = added(anna, device), Device()
+    added(anna, other, "Key", **second(anna, device))
+    called = anna.patch(f"{MINE}/{made['id']}", {"name": "  Old   phone "})
+    assert (called.status_code, called.json["name"]) == (200, "Old phone")
+    assert [each["name"] for each in anna.get(MINE).json["passkeys"]] == ["Old phone", "Key"]
+    assert called.json == anna.get(MINE).json["passkeys"][0]
+    signed = device.sign(asked_second(Browser.of(app)))
+    assert Browser.of(app).post("/login", {**CREDENTIALS, "passkey": signed}).status_code == 200
+    assert problem(anna.patch(f"{MINE}/{'0' * 64}", {"name": "x"})) == (404, "not-found")
+
+
+def test_nobody_removes_renames_or_sees_somebody_elses(
+    app: Flask, anna: Browser, device: Device
+) -> None:
     made = added(anna, device)
     bert, of_bert = Browser.of(app), Device()
     bert.sign_up("Bert")
@@ -325,7 +345,9 @@ def test_nobody_removes_or_sees_somebody_elses(app: Flask, anna: Browser, device
     assert made["id"] not in str(bert.get(MINE).json)
     gone = bert.delete(f"{MINE}/{made['id']}", second(bert, of_bert))
     assert problem(gone) == (404, "not-found")
-    assert len(anna.get(MINE).json["passkeys"]) == 1
+    called = bert.patch(f"{MINE}/{made['id']}", {"name": "mine now"})
+    assert problem(called) == (404, "not-found")
+    assert [each["name"] for each in anna.get(MINE).json["passkeys"]] == ["Phone"]
 
 
 def test_another_one_needs_the_password_and_the_second_step(anna: Browser, device: Device) -> None:

@@ -139,8 +139,16 @@ def test_keys_are_shown_to_nobody_and_go_to_no_other_server(
     again = {name: value for name, value in shown.items() if name != "has_secret"}
     put(client, **{**again, "urls": ["https://a.org/y"]})
     assert kept() == {"Key": "k1"}
-    put(client, **{**again, "urls": ["https://a.org/y", "https://b.org/"]})
-    assert kept() == {"Key": ""}
+    elsewhere = {**again, "urls": ["https://a.org/y", "https://b.org/"]}
+    refused = put(client, **elsewhere)
+    assert refused.status_code == 422
+    assert [one["path"] for one in refused.get_json()["errors"]] == ["headers.Key"]
+    assert "another server" in refused.get_json()["errors"][0]["message"]
+    assert kept() == {"Key": "k1"}
+    put(client, **{**elsewhere, "headers": {"Key": "k2"}})
+    assert kept() == {"Key": "k2"}
+    put(client, **{**again, "urls": ["https://c.org/"], "headers": {}})
+    assert kept() == {}
 
 
 def test_the_password_of_a_broker_goes_to_no_other(client: FlaskClient, town: Town) -> None:

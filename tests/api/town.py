@@ -48,7 +48,7 @@ class Town:
             "free_flow_kmh": 60.0,
             **more,
         }
-        self._place(body, sum(p[1] for p in line) / 2, sum(p[0] for p in line) / 2)
+        self._place(body, sum(p[1] for p in line) / len(line), sum(p[0] for p in line) / len(line))
 
     def garage(self, place_id: str, name: str, lon: float = 10.2, lat: float = 56.155) -> None:
         geometry = {"type": "Point", "coordinates": [lon, lat]}

@@ -126,20 +126,25 @@ def _served(
     engine = begun(settings.database_url)
     town = Town(engine)
     furnish(town)
-    ended = threading.Event()
-    beating = threading.Thread(target=_beat, args=(town, ended), daemon=True)
-    beating.start()
-    with serving(settings) as server:
+    with beating(town), serving(settings) as server:
         yield Site(server, town, settings)
-    ended.set()
-    beating.join()
     engine.dispose()
 
 
-def _beat(town: Town, ended: threading.Event) -> None:
+@contextmanager
+def beating(town: Town) -> Iterator[None]:
     """Keep the processes of the system alive, as far as their heartbeats tell."""
-    while not ended.wait(2):
-        town.beat()
+    ended = threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(2):
+            town.beat()
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    yield
+    ended.set()
+    thread.join()
 
 
 @dataclass

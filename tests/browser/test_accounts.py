@@ -58,6 +58,7 @@ def own_id(page: Page) -> str:
     return found
 
 
+@pytest.mark.thorough
 def test_by_keyboard_alone_one_comes_chooses_what_one_is_told_and_is_forgotten(
     open_page: Open, homes: Site, watched: Watched, tmp_path: Path
 ) -> None:
@@ -262,6 +263,7 @@ def test_how_one_is_told_is_kept_and_what_is_wrong_with_it_is_said(
     assert wishes["channels"] == {"browser": True, "mqtt": False, "email": None}
 
 
+@pytest.mark.thorough
 def test_one_logs_out_everywhere_and_nothing_of_one_stays_on_the_device(
     open_page: Open, homes: Site, watched: Watched
 ) -> None:
@@ -455,6 +457,17 @@ def test_a_passkey_is_a_second_step_lets_in_alone_and_is_removed(
     expect(steps.locator(".recovery code")).to_have_count(10)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
+    steps.locator("summary", has_text="Rename Phone of Ida").click()
+    called = steps.locator("li").get_by_label("What it is called")
+    expect(called).to_have_value("Phone of Ida")
+    called.fill("Old phone")
+    steps.get_by_role("button", name="Rename Phone of Ida").click()
+    expect(steps.locator("li strong")).to_have_text("Old phone")
+    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    assert serious(page, axe) == []
+    page.keyboard.press("Enter")
+    expect(steps.locator("li strong")).to_have_text("Phone of Ida")
+
     page.context.clear_cookies()
     page.goto(f"{here}/log-in")
     page.get_by_role("button", name="Log in with a passkey").click()
@@ -539,6 +552,7 @@ def _shown(page: Page) -> list[str]:
     return found
 
 
+@pytest.mark.thorough
 def test_a_notification_comes_once_where_nobody_looks_and_is_answered(
     open_page: Open, homes: Site
 ) -> None:

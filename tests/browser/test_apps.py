@@ -363,6 +363,9 @@ def test_an_evaluation_is_looked_into_and_says_why(
     jam_card(page).get_by_role("link", name="Explain Jam ahead").click()
     expect(answer).to_contain_text(there)
     expect(page.locator("why-not .notice-card")).to_contain_text("Traffic jam")
+    sentence = page.locator("why-not .verdict").first
+    expect(sentence).to_contain_text("is on and it concerns Randersvej")
+    expect(sentence).to_contain_text("Its importance is 3; you asked for 1 and up.")
 
 
 def test_the_button_for_more_evaluations_is_there_while_the_list_looks_for_new_ones(

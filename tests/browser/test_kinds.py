@@ -50,6 +50,7 @@ def operator(homes: Site) -> Any:
     return settle(homes, "Kind operator", "admin")
 
 
+@pytest.mark.thorough
 def test_readings_of_any_kind_are_coloured_with_a_legend_and_open_a_card(
     open_page: Open, noisy: Site, axe: str
 ) -> None:
@@ -117,6 +118,7 @@ def kinds(open_page: Open, homes: Site, person: Any) -> Page:
     return page
 
 
+@pytest.mark.thorough
 def test_an_operator_makes_a_kind_is_told_of_faults_and_removes_it(
     open_page: Open, homes: Site, operator: Any, axe: str
 ) -> None:

@@ -149,6 +149,16 @@ def test_layers_can_be_switched_off_and_on(open_page: Open) -> None:
     expect(page.locator(".map-holder path.road.road-jam")).to_have_count(1)
 
 
+def test_a_point_that_is_pressed_for_long_is_planned_to(open_page: Open) -> None:
+    page = open_page("/")
+    expect(page.locator("city-connection")).to_have_attribute("data-loaded", "true")
+    page.locator(".folium-map").click(button="right", position={"x": 500, "y": 400})
+    go = page.get_by_role("button", name="Plan a route to here")
+    expect(go).to_be_focused()
+    go.click()
+    expect(page).to_have_url(re.compile(r"/plan\?to=56\.\d+%2C10\.\d+"))
+
+
 def test_time_is_controlled_from_every_page(open_page: Open) -> None:
     page = open_page("/list")
     sent: list[object] = []

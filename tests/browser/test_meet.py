@@ -205,6 +205,7 @@ def until(is_so: Callable[[], bool], page: Page, within_s: float = WAITED_MS / 1
         page.wait_for_timeout(50)
 
 
+@pytest.mark.thorough
 def test_a_device_tells_what_it_is_made_to_sense_and_no_more_often_than_once_a_second(
     city: Running, device: Open
 ) -> None:
@@ -225,6 +226,7 @@ def test_a_device_tells_what_it_is_made_to_sense_and_no_more_often_than_once_a_s
     assert all(after - before >= 950 for before, after in pairwise(times))
 
 
+@pytest.mark.thorough
 def test_who_is_in_the_noise_sees_so_and_what_is_no_longer_shared_ends_at_once(
     city: Running, device: Open, axe: str
 ) -> None:
@@ -485,6 +487,7 @@ def test_a_meeting_that_one_joined_is_found_again_without_the_link(
     expect(mine).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_who_logs_out_is_in_no_meeting_and_the_browser_knows_of_none(
     city: Running, device: Open
 ) -> None:
@@ -610,6 +613,7 @@ def test_speed_is_worked_out_between_two_positions_and_silence_is_no_level(blank
     assert (told, full) == (36, 0)
 
 
+@pytest.mark.thorough
 def test_what_the_meeting_ends_stops_here_and_is_shared_again_only_by_a_press(
     city: Running, device: Open, axe: str
 ) -> None:
@@ -676,3 +680,36 @@ def test_whoever_is_in_the_video_room_moves_on_when_the_link_is_new(
     first, left, second = page.evaluate("window.calls ?? []")
     assert (first[0], left, second[0]) == ("open", ["dispose"], "open")
     assert first[2] != second[2]
+
+
+def test_minutes_say_how_long_each_spoke_while_all_agree(
+    city: Running, device: Open, axe: str
+) -> None:
+    """The host asks for it; who withdraws after the end takes it out."""
+    meeting = made(city)
+    link = meeting["join"]["url"]
+    bob, alice = device(link), device(link, DESKTOP)
+    enter(bob)
+    join_as(alice, "Alice")
+    alice.get_by_role("button", name="Join without sharing").click()
+    card = bob.get_by_role("region", name="Talk time")
+    expect(card).to_be_hidden()
+    host = device(f"{link.partition('/meet/')[0]}/meetings/{meeting['id']}", DESKTOP)
+    host.get_by_role("button", name="Edit").click()
+    dialog = host.get_by_role("dialog")
+    dialog.get_by_text("Thresholds and rules", exact=True).click()
+    dialog.get_by_label("ask whether the minutes may say how long each spoke").check()
+    dialog.get_by_role("button", name="Save").click()
+    name = "The minutes may say how long I spoke"
+    card.get_by_role("switch", name=name).check()
+    expect(card).to_contain_text("Not everybody agrees: the minutes do not say it.")
+    alice.get_by_role("switch", name=name).check()
+    expect(card).to_contain_text("Everybody agrees: the minutes say it.")
+    assert serious(bob, axe) == []
+    act(city, meeting, "end")
+    expect(bob.locator(".meet-chip")).to_have_text("Ended")
+    file = f"fetch('/api/v1/meetings/{meeting['id']}/minutes.md').then((answer) => answer.text())"
+    assert "Alice: 1 min" in host.evaluate(file)
+    card.get_by_role("switch", name=name).uncheck()
+    expect(bob.locator(".toast")).to_contain_text("do not say how long anybody spoke")
+    assert "Alice: 1 min" not in host.evaluate(file)

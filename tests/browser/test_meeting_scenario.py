@@ -7,6 +7,7 @@ positions.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -22,12 +23,20 @@ from playwright.sync_api import (
     expect,
 )
 
+from citywise.apps.travel_planner import trips
+from citywise.apps.travel_planner.following import length_m, line_of
 from citywise.backend.machine import chromium
+from citywise.backend.people import accounts, consents, logins
+from citywise.backend.store.outbox import begin
 from citywise.backend.times import iso, wall_ms
+from tests.api.browsers import PASSWORD, quick_passwords
 from tests.browser.conftest import DESKTOP, PHONE
 from tests.browser.devices import Told, hears, tone
+from tests.browser.test_people import serious
 from tests.conftest import WAITED_MS
 from tests.meeting_mgr.system import Running, running
+from tests.travel_planner import followed
+from tests.travel_planner.followed import Live
 
 pytestmark = pytest.mark.browser
 
@@ -108,7 +117,7 @@ def meetings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield system
 
 
-def planned(system: Running) -> dict[str, Any]:
+def planned(system: Running, **more: Any) -> dict[str, Any]:
     """A meeting of an hour that begins now; the third item is sensitive."""
     now_ms = wall_ms()
     items = [("Welcome", None, 10), ("Semantic Web", "a1", 15), ("Customer budget", "a2", 10)]
@@ -131,7 +140,8 @@ def planned(system: Running) -> dict[str, Any]:
             ],
             "agenda": agenda,
             "rules": {"dwell_s": 2},
-        },
+        }
+        | more,
     )
     assert status == 201, view
     assert isinstance(view, dict)
@@ -140,14 +150,23 @@ def planned(system: Running) -> dict[str, Any]:
 
 @contextmanager
 def client(
-    browsers: BrowserType, system: Running, path: str, *flags: str, **options: Any
+    browsers: BrowserType,
+    system: Running,
+    path: str,
+    *flags: str,
+    login: str | None = None,
+    **options: Any,
 ) -> Iterator[Page]:
-    """A page in a browser of its own; at the end it must not have failed."""
+    """A page in a browser of its own, where somebody may be logged in; at the end it must not have
+    failed."""
     faults: list[str] = []
     browser = browsers.launch(executable_path=str(chromium()), args=["--no-sandbox", *flags])
     try:
         context = browser.new_context(locale="en-GB", service_workers="block", **options)
         context.set_default_timeout(WAITED_MS)
+        expect.set_options(timeout=WAITED_MS)
+        if login is not None:
+            context.add_cookies([{"name": "citywise-login", "value": login, "url": system.url}])
         page = context.new_page()
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.goto(system.url + path)
@@ -289,3 +308,94 @@ def shortest(read: Sequence[float], came: Sequence[float]) -> float:
         (at - max((told for told in read if told <= at), default=-math.inf) for at in came),
         default=math.inf,
     )
+
+
+# --- The way to the meeting ----------------------------------------------------------------------
+
+ARRIVES = re.compile(r"You are expected at \d\d:\d\d")
+EXPECTED = re.compile(r"expected at \d\d:\d\d")
+PLANNED = re.compile(r"Bob Simmons arrives at \d\d:\d\d: planned for \d\d:\d\d")
+
+
+def driver(system: Running) -> tuple[str, str]:
+    """Bob's account, who lets positions be used and follows a way of three minutes to a room;
+    and what a browser shows that is logged in as him."""
+    with quick_passwords(), system.engine.begin() as connection:
+        account = accounts.create(connection, BOB, PASSWORD)
+        consents.write(connection, account.id, "position", given=True)
+        _, secret = logins.open_login(connection, account.id, 1)
+    trip = followed.trip(Live(now_ms=wall_ms()), user=account.id)
+    with system.engine.begin() as connection:
+        begin(connection)
+        trips.save(connection, trips.boxes_of(system.settings), trip)
+    return account.id, secret
+
+
+def delayed(system: Running, user: str, minutes: float) -> None:
+    """The city finds that what is left of the way takes so long."""
+    boxes = trips.boxes_of(system.settings)
+    with system.engine.begin() as connection:
+        begin(connection)
+        (trip,) = trips.of_user(connection, boxes, user)
+        left_m = length_m(line_of(trip.content.plan) or [])
+        values = {"time": minutes * 60.0}
+        outlook = {"at_ms": wall_ms(), "left_m": left_m, "values": values, "ahead": []}
+        trips.save(connection, boxes, trip.with_content(trip.updated_ms, outlook=outlook))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_delay_on_the_way_moves_the_item_and_withdrawn_consent_moves_it_back(
+    meetings: Running, playwright: Playwright, axe: str
+) -> None:
+    agenda = [("Welcome", None, 10), ("Semantic Web", "a1", 15), ("Demo", None, 30)]
+    view = planned(
+        meetings,
+        room={"name": "Room B", **followed.TO},
+        attendees=[{"id": "a1", "name": BOB}],
+        agenda=[
+            {"title": title, "speaker": speaker, "minutes": minutes}
+            for title, speaker, minutes in agenda
+        ],
+    )
+    user, secret = driver(meetings)
+    with ExitStack() as clients:
+        host = clients.enter_context(
+            client(playwright.chromium, meetings, f"/meetings/{view['id']}", viewport=DESKTOP)
+        )
+        host.get_by_role("button", name="Start meeting").click()
+        link = f"/meet/{view['id']}?key={view['join']['key']}"
+        bob = clients.enter_context(
+            client(playwright.chromium, meetings, link, login=secret, viewport=PHONE)
+        )
+        enter(bob, BOB, "Page in view")
+        way = bob.get_by_role("switch", name="Tell this meeting when I arrive")
+        expect(way).not_to_be_checked()
+        way.check()
+        expect(bob.get_by_text(ARRIVES)).to_be_visible()
+        expect(host.get_by_label(BOB, exact=True).get_by_text(EXPECTED)).to_be_visible()
+        panel = Panel(host)
+        before = panel.order()
+        proposal = host.get_by_role("region", name="Suggestion", exact=True)
+        expect(proposal).to_have_count(0)  # He is there in time.
+
+        delayed(meetings, user, 14)
+        cause = proposal.get_by_text("Bob Simmons cannot take part in “Semantic Web”")
+        expect(cause).to_contain_text(EXPECTED)
+        assert serious(host, axe) == []
+        proposal.get_by_role("button", name="Accept").click()
+        expect(host.get_by_text("The agenda has changed.")).to_be_visible()
+        after = panel.order()
+        assert after.index("Semantic Web") > before.index("Semantic Web")
+        for page in (host, bob):
+            expect(page.locator(".item").get_by_text(PLANNED)).to_be_visible()
+        assert serious(bob, axe) == []
+        assert bob.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+        way.uncheck()
+        expect(bob.get_by_text("The meeting no longer knows when you arrive.")).to_be_visible()
+        expect(host.get_by_text(EXPECTED)).to_have_count(0)
+        expect(host.get_by_text(PLANNED)).to_have_count(0)
+        assert panel.order() == before
+        told = host.get_by_text("Bob Simmons no longer lets the meeting know when they arrive")
+        expect(told.first).to_be_visible()

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from citywise.apps.meeting_mgr.model import Rules, Threshold
-from citywise.apps.meeting_mgr.steps import answering
+from citywise.apps.meeting_mgr.model import Person, Rules, Threshold
+from citywise.apps.meeting_mgr.record import MeetingRecord, Step
+from citywise.apps.meeting_mgr.steps import answering, taking_part
 from citywise.apps.meeting_mgr.steps.drafts import Changes
 from citywise.apps.meeting_mgr.steps.editing import edit
 from citywise.backend.times import wall_ms
-from tests.browser.conftest import DESKTOP, Open, Site, Watched
+from tests.browser.conftest import DESKTOP, PHONE, Open, Site, Watched
 from tests.browser.hosting import ITEMS, Hosted, hosted
 from tests.browser.keys import expect_focused, go_to, press
-from tests.browser.test_people import serious
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -44,6 +44,7 @@ def expect_agenda(page: Page, *titles: str) -> None:
     expect(page.locator(".agenda h3")).to_have_text(list(titles))
 
 
+@pytest.mark.thorough
 def test_a_meeting_is_planned_and_begun_with_the_keyboard_alone(open_page: Open) -> None:
     page = open_page("/meetings")
     expect(page.get_by_role("button", name="New meeting")).to_be_visible()
@@ -180,6 +181,56 @@ def test_a_proposal_says_why_and_is_accepted_and_taken_back(
     done.get_by_role("button").click()
     expect(done).to_have_count(0)
     expect_agenda(page, *ITEMS)
+    told = page.get_by_role("region", name="What happened").get_by_role("listitem")
+    for what in ("Suggestion: ", "Suggestion accepted: ", "Suggestion taken back: "):
+        row = told.filter(has_text=f"{what}Move “Customer budget” to")
+        expect(row).to_have_count(1)
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
+def test_who_closed_the_page_is_marked_and_counted_by_nobody(
+    open_page: Open, meeting: Hosted, viewport: dict[str, int]
+) -> None:
+    page = open_page(meeting.path, viewport)
+    summary = page.locator(".people-summary")
+    expect(summary).to_have_text("2 of 2 can speak now")
+    meeting.join("Bob Simmons", "a2")  # with another device: one person
+    meeting.kept.join(meeting.id, name="Charlie Wilson", attendee="a3", now_ms=wall_ms())
+    expect(summary).to_have_text("2 of 3 can speak now · 1 unknown")
+    expect(page.get_by_role("button", name="Limited 0")).to_be_visible()
+    alice = meeting.person("Alice")
+    turn(meeting, alice, taking_part.go_away)
+    card = person(page, "Alice Maud Mary")
+    expect(card).to_contain_text("away")
+    expect(card.get_by_role("img", name=re.compile("^Speak"))).to_have_count(0)
+    expect(card.get_by_text("Details")).to_be_visible()  # her seat is there still
+    expect(summary).to_have_text("1 of 2 can speak now · 1 unknown")
+    expect(page.locator(".item", has_text=ITEMS[0])).to_contain_text("1 of 3 can take part")
+    told = page.get_by_role("region", name="What happened").get_by_role("listitem")
+    expect(told.filter(has_text="Alice Maud Mary is away")).to_be_visible()
+    turn(meeting, alice, taking_part.come_back)
+    expect(summary).to_have_text("2 of 3 can speak now · 1 unknown")
+    expect(told.filter(has_text="Alice Maud Mary is back")).to_be_visible()
+
+
+def turn(meeting: Hosted, who: str, how: Callable[[MeetingRecord, Person, int], Step]) -> None:
+    """Somebody closes the page, or opens it again."""
+    meeting.kept.change_person(meeting.id, who, lambda record, one: how(record, one, wall_ms()))
+
+
+def test_after_its_end_nothing_of_a_meeting_is_live_or_still_to_come(
+    open_page: Open, meeting: Hosted
+) -> None:
+    page = open_page(meeting.path)
+    live = page.locator(".meeting-title .connection")
+    coming = page.locator(".item", has_text=ITEMS[2])
+    expect(live).to_have_text("Live")
+    expect(coming).to_contain_text("can take part")
+    meeting.finish()
+    expect(page.locator(".meeting-chip")).to_have_text("Ended")
+    expect(live).to_be_hidden()
+    expect(coming.locator(".item-who")).to_be_hidden()
+    expect(coming.get_by_text("Who can take part")).to_be_hidden()
 
 
 def test_what_has_the_focus_keeps_it_where_the_agenda_is_put_in_another_order(
@@ -258,39 +309,7 @@ def test_what_was_typed_is_kept_where_the_meeting_has_changed_and_can_be_sent_ag
     watched.errors.clear()
 
 
-LOOKS = [(DESKTOP, "en", "light"), (SMALL, "de", "dark")]
-
-
-@pytest.mark.parametrize(("viewport", "lang", "theme"), LOOKS)
-def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_smallest_phone(
-    open_page: Open,
-    meeting: Hosted,
-    axe: str,
-    viewport: dict[str, int],
-    lang: str,
-    theme: str,
-) -> None:
-    meeting.conclude(meeting.person("Bob"), "off", "speak", because=["noise"])
-    meeting.conclude(meeting.person("Alice"), "unknown", "read", because=["silent"])
-    meeting.propose("i1", "i3", "i2")
-    page = open_page(meeting.path, viewport, lang, theme)
-    expect(page.locator(".proposal")).to_be_visible()
-    for details in page.locator("main details").all():
-        details.evaluate("(each) => { each.open = true }")
-    assert serious(page, axe) == []
-    assert widest(page) <= viewport["width"]
-    card = page.locator(".join-card")
-    assert card.evaluate("(card) => card.scrollWidth <= card.clientWidth")
-    page.locator(".meeting-does button:visible").first.click()
-    for details in page.locator("dialog details").all():
-        details.evaluate("(each) => { each.open = true }")
-    assert serious(page, axe) == []
-    assert widest(page) <= viewport["width"]
-    page.goto(page.url.rsplit("/", 1)[0])
-    expect(page.locator(".meeting-cards li").first).to_be_visible()
-    assert serious(page, axe) == []
-
-
+@pytest.mark.thorough
 @pytest.mark.parametrize("viewport", [DESKTOP, SMALL])
 def test_words_of_any_length_fit_on_the_screen(
     open_page: Open, site: Site, viewport: dict[str, int]

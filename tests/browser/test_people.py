@@ -6,26 +6,11 @@ from typing import Any
 from urllib.parse import urljoin
 
 import pytest
-from playwright.sync_api import Page, Route, ViewportSize, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import DESKTOP, PHONE, Open
+from tests.browser.conftest import PHONE, Open
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-PAGES = [
-    *("/", "/list", "/apps", "/apps/traces", "/system", "/log-in", "/sign-up", "/account"),
-    *("/offline", "/nowhere"),
-]
-
-
-SMALLEST = ViewportSize(width=320, height=700)
-LOOKS = [
-    pytest.param(DESKTOP, "en", "light", id="desktop-en-light"),
-    pytest.param(DESKTOP, "da", "dark", id="desktop-da-dark"),
-    pytest.param(PHONE, "de", "light", id="phone-de-light"),
-    pytest.param(PHONE, "en", "dark", id="phone-en-dark"),
-]
-"""Every two of size, language and colours together; pages share them out."""
 
 
 def settled(page: Page) -> Page:
@@ -59,32 +44,7 @@ def serious(page: Page, axe: str) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize(("viewport", "lang", "theme"), LOOKS[::3])
-def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_smallest_phone(
-    open_page: Open, watched: Any, axe: str, viewport: dict[str, int], lang: str, theme: str
-) -> None:
-    page = open_page(PAGES[0], viewport, lang=lang, theme=theme)
-    for path in PAGES:
-        page.goto(urljoin(page.url, path))
-        settled(page)
-        assert serious(page, axe) == [], path
-        if viewport is PHONE:
-            page.set_viewport_size(SMALLEST)
-            assert _is_too_wide(page) == [False, False], path
-            page.set_viewport_size(ViewportSize(width=PHONE["width"], height=PHONE["height"]))
-    watched.errors.clear()  # The page that is nowhere is a 404.
-
-
-def _is_too_wide(page: Page) -> list[bool]:
-    """Whether the page is wider than its window, and whether its buttons of time are."""
-    found: list[bool] = page.evaluate(
-        """() => [document.documentElement.scrollWidth > innerWidth,
-            [...document.querySelectorAll('city-time button')]
-                .some((b) => b.getBoundingClientRect().right > innerWidth)]"""
-    )
-    return found
-
-
+@pytest.mark.thorough
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious_in_what_opens(open_page: Open, axe: str, theme: str) -> None:
     page = settled(open_page("/?event=old-jam", theme=theme))
@@ -209,6 +169,20 @@ def test_what_is_for_developers_is_seen_in_developer_mode_only(open_page: Open) 
     expect(page.locator("app-user")).to_be_visible()
     page.reload()
     expect(page.locator("app-user")).to_be_visible()
+
+
+COUNTED = """window.formats = 0;
+Intl.DateTimeFormat = class extends Intl.DateTimeFormat {
+    constructor(...how) { super(...how); window.formats += 1; }
+};"""
+
+
+def test_formats_of_times_are_made_when_they_are_needed(open_page: Open) -> None:
+    page = open_page("/offline")
+    page.context.add_init_script(COUNTED)
+    page.reload()
+    expect(page.locator("city-connection")).to_have_attribute("data-loaded", "true")
+    assert 1 <= page.evaluate("formats") <= 5  # Nine are known.
 
 
 def test_a_refused_message_is_shown_as_text(open_page: Open) -> None:

@@ -7,64 +7,29 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.parse import urljoin
 
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from citywise.apps.travel_planner.follower import follower_of
-from citywise.apps.travel_planner.roads import cityfiles
 from citywise.apps.travel_planner.transit.kept import take_realtime
-from citywise.backend.city.simulated import town as simulated
-from citywise.backend.machine import REPOSITORY
-from citywise.backend.settings import City, People, Settings
-from tests.api.server import serving
-from tests.api.templates import install, pack_of
-from tests.api.town import Town
 from tests.browser.conftest import DESKTOP, NOON, PHONE, Open, Site, Watched
+from tests.browser.furnished import FRESH, planning
 from tests.browser.keys import expect_focused, go_to, press
+from tests.browser.scenes import BY_LINE, END_TRIPS, STATION, TRAVEL
 from tests.browser.test_people import serious
-from tests.databases import begun
 from tests.transit.oracle import Update
 from tests.transit.updates import written
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-FRESH = "2014-08-05T11:58:00Z"
-STATION = "from=56.1458,10.2076&from_name=Banegården"
-HARBOUR = "to=56.155,10.2227&to_name=Havnebadet"
-TRAVEL = f"/plan?{STATION}&{HARBOUR}"
-PARKING = f"/plan?for=parking&{HARBOUR.replace('10.2227', '10.2180')}&radius=900"
-
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The simulated town at noon: its streets, a garage with places and one that is full."""
-    folder = tmp_path_factory.mktemp("plan")
-    settings = Settings(data_dir=folder, people=People(demo_user=True), city=City(planners=1))
-    cityfiles.prepare(settings, {})
-    engine = begun(settings.database_url)
-    town = Town(engine)
-    town.running(now=NOON, speed=0)
-    install(town, *pack_of(REPOSITORY / "apps" / "travel_planner").templates)
-    for garage in simulated.GARAGES:
-        lon, lat = simulated.wgs84(garage.at)
-        town.garage(garage.id, garage.name, lon, lat)
-        taken = 100 if garage.id == "torvet" else 40
-        town.reading("parking", garage.id, FRESH, occupied=taken, capacity=100)
-    for road in simulated.roads()[:4]:
-        line = [list(simulated.wgs84(point)) for point in road.line]
-        town.road(road.id, road.name, line)
-        town.reading("traffic", road.id, FRESH, speed_kmh=45.0, vehicle_count=9)
-        town.reading("air", road.id, FRESH, **dict.fromkeys(AIR, 40))
-    with serving(settings) as server:
-        with urlopen(f"{server.url}/api/v1/places/search?q=torv", timeout=60):
-            pass  # The planner has started.
-        yield Site(server, town, settings)
-    engine.dispose()
-
-
-AIR = ("ozone", "particulate_matter", "carbon_monoxide", "sulfur_dioxide", "nitrogen_dioxide")
+    with planning(tmp_path_factory.mktemp("plan")) as site:
+        yield site
 
 
 def options(page: Page) -> Locator:
@@ -84,6 +49,7 @@ def choose(page: Page, field: str, text: str, name: str) -> None:
     expect(page.get_by_role("combobox", name=field)).to_have_value(re.compile(name))
 
 
+@pytest.mark.thorough
 def test_a_way_is_planned_and_compared_by_keyboard_alone(open_page: Open) -> None:
     page = open_page("/plan")
     expect(page.get_by_text("Choose where you start")).to_be_visible()
@@ -302,28 +268,243 @@ def test_an_event_on_a_way_offers_to_plan_again(open_page: Open, site: Site) -> 
     options(page)
 
 
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_an_alert_is_one_switch_beside_a_plan_and_under_apps(
+    open_page: Open, axe: str, size: dict[str, int]
+) -> None:
+    page = open_page(TRAVEL, size)
+    options(page)
+    page.get_by_text("Alerts for trips").click()
+    route = page.get_by_role("switch", name="Alerts on my route")
+    route.click()
+    expect(route).to_be_checked()
+    expect(page.locator(".toast")).to_contain_text("Turned on: Alerts on my route.")
+    page.goto(urljoin(page.url, "/apps"))
+    expect(route).to_be_checked()
+    garage = page.get_by_role("switch", name="My garage")
+    garage.click()
+    expect(page.get_by_label("Garage", exact=True)).to_be_focused()
+    page.get_by_label("Garage", exact=True).select_option(index=1)
+    page.get_by_role("button", name="Turn on").click()
+    expect(garage).to_be_checked()
+    expect(page.locator("my-instances article")).to_have_count(2)
+    assert serious(page, axe) == []
+    for switch in (garage, route):
+        switch.click()
+        expect(switch).not_to_be_checked()
+    page.get_by_role("button", name="Undo").click()
+    expect(route).to_be_checked()
+    route.click()
+    expect(page.locator("my-instances article")).to_have_count(0)
+
+
+def test_an_end_that_is_dragged_is_planned_anew(open_page: Open) -> None:
+    page = open_page(TRAVEL)
+    options(page)
+    box = page.locator(".end-pin[data-end='from']").bounding_box()
+    assert box is not None
+    at = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.move(*at)
+    page.mouse.down()
+    page.mouse.move(at[0] + 60, at[1] - 40, steps=6)
+    with page.expect_response("**/api/v1/plans/travel") as answered:
+        page.mouse.up()
+    assert answered.value.request.post_data_json["from"] != {"lat": 56.1458, "lon": 10.2076}
+    options(page)
+    expect(page).not_to_have_url(re.compile("from=56.1458"))
+
+
+def test_who_leaves_soon_needs_no_clock_and_the_data_are_credited(open_page: Open) -> None:
+    licence = "© OpenStreetMap contributors"
+
+    def credited(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "licence": licence})
+
+    page = open_page("/offline")
+    page.route("**/plan/streets.json", credited)
+    page.goto(urljoin(page.url, TRAVEL))
+    card = options(page).first
+    expect(card).to_contain_text(re.compile("Fastest"))
+    expect(page.locator(".leaflet-control-attribution")).to_contain_text(licence)
+    page.get_by_role("button", name="Change").click()
+    page.get_by_text("Departure time and limits").click()
+    page.get_by_label("Depart", exact=True).select_option("In 30 min")
+    with page.expect_request("**/api/v1/plans/travel") as asked:
+        page.get_by_role("button", name="Find routes").click()
+    assert asked.value.post_data_json["depart"].startswith("2014-08-05T12:30")
+
+
+VIEW = """() => {
+    const { map } = document.querySelector('.folium-map').cityMap;
+    return { zoom: map.getZoom(), ...map.getCenter() };
+}"""
+
+
+def test_a_kind_of_place_a_quarter_and_oneself_are_found_on_the_map(open_page: Open) -> None:
+    here = {"latitude": 56.1458, "longitude": 10.2076, "accuracy": 9}
+    page = open_page("/offline", PHONE, permissions=["geolocation"], geolocation=here)
+    licence = "© OpenStreetMap contributors, ODbL 1.0"
+
+    def credited(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "licence": licence})
+
+    page.route("**/api/v1/basemap.geojson", credited)
+    page.goto(urljoin(page.url, "/"))
+    expect(page.locator(".leaflet-control-attribution")).to_contain_text(licence)
+    locate = page.get_by_role("button", name="Show where I am")
+    locate.tap()
+    expect(page.locator(".here")).to_be_visible()
+    seen = page.evaluate(VIEW)
+    assert seen["zoom"] == 15
+    assert (seen["lat"], seen["lng"]) == pytest.approx((56.1458, 10.2076), abs=1e-3)
+    search = page.get_by_role("combobox", name="Where to?")
+    search.fill("parking")
+    found = page.get_by_role("listbox").get_by_role("option")
+    expect(found.first).to_contain_text("Garage")
+    search.fill("vesterm")
+    found.filter(has_text="Vestermarken").first.tap()
+    expect(page).to_have_url(re.compile(r"/plan\?from=me&to=56.*&to_name=Vestermarken"))
+
+
+def test_what_is_said_goes_by_itself_and_never_lies_on_the_main_button(open_page: Open) -> None:
+    page = open_page("/offline", PHONE)
+    page.clock.install()
+    page.goto(urljoin(page.url, "/plan"))
+    go = page.get_by_role("button", name="Find routes")
+    expect(go).to_be_visible()
+    page.get_by_text("Alerts for trips").click()
+    page.get_by_role("switch", name="Alerts on my route").click()
+    toast = page.locator(".toast")
+    said, button = toast.bounding_box(), go.bounding_box()
+    assert said is not None
+    assert button is not None
+    assert said["y"] + said["height"] <= button["y"]
+    page.get_by_role("switch", name="Alerts on my route").click()
+    expect(toast).to_contain_text("Turned off")
+    page.clock.run_for(7_000)
+    expect(toast).to_have_count(0)
+
+
+AWAKE = """navigator.wakeLock.request = async () => {
+    document.documentElement.dataset.awake = '';
+    const lock = new EventTarget();
+    lock.release = async () => delete document.documentElement.dataset.awake;
+    return lock;
+}"""
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_whoever_is_under_way_has_the_city_at_normal_speed_a_lit_screen_and_the_map_with_them(
+    open_page: Open, site: Site, size: dict[str, int]
+) -> None:
+    here = {"latitude": 56.1458, "longitude": 10.2076, "accuracy": 9}
+    page = open_page("/offline", size, permissions=["geolocation"], geolocation=here)
+    page.add_init_script(AWAKE)
+    paced: list[Any] = []
+
+    def pace(route: Route) -> None:
+        paced.append(route.request.post_data_json)
+        route.fulfill(status=202, json={"sent": paced[-1]})
+
+    page.route("**/api/v1/clock", pace)
+    site.town.running(now=NOON, speed=60)
+    try:
+        page.goto(urljoin(page.url, TRAVEL))
+        options(page)
+        page.get_by_role("button", name="Start").first.click()
+        toast = page.locator(".toast")
+        expect(toast).to_contain_text("The city now runs at normal speed")
+        toast.get_by_role("button", name="Undo").click()
+        expect(toast).to_have_count(0)
+        assert paced == [{"speed": 1}, {"speed": 60}]
+    finally:
+        site.town.running(now=NOON, speed=0)
+    lit = page.locator("html[data-awake]")
+    follow = page.get_by_role("button", name="Follow my location")
+    expect(follow).to_be_hidden()
+    page.get_by_role("button", name="Share my location").click()
+    expect(lit).to_have_count(1)
+    follow.click()
+    expect(follow).to_be_hidden()
+    zoom = "document.querySelector('.folium-map').cityMap.map.getZoom()"
+    assert page.evaluate(zoom) >= 16
+    page.evaluate("document.querySelector('.folium-map').cityMap.map.fire('dragstart') && null")
+    expect(follow).to_be_visible()
+    page.get_by_role("button", name="Stop sharing").click()
+    expect(lit).to_have_count(0)
+    page.get_by_role("button", name="End trip").click()
+    expect(toast).to_contain_text("Where you were has been deleted.")
+    toast.get_by_role("button", name="Continue this trip").click()
+    expect(page.locator(".trip-card")).to_contain_text("Arrival")
+    page.evaluate(END_TRIPS)
+
+
+TURNED = """() => {
+    const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+    const middle = ({ x, y, width, height }) => [x + width / 2, y + height / 2];
+    const [holder, here, pin] = ['.map-holder', '.trip-here', '.garage-pin'].map(box);
+    const line = document.querySelector('path.trip-left').getAttribute('d');
+    const points = line.match(/-?\\d+ -?\\d+/g).map((point) => point.split(' ').map(Number));
+    const [first, next] = points;
+    const way = Math.atan2(next[0] - first[0], first[1] - next[1]) * 180 / Math.PI;
+    const pane = getComputedStyle(document.querySelector('.leaflet-map-pane'));
+    const angle = parseFloat(pane.rotate) || 0;
+    const ahead = (way + angle + 900) % 360 - 180;
+    const [[x, y], [hx, hy]] = [middle(holder), middle(here)];
+    return { away: Math.hypot(x - hx, y - hy), pin: [pin.width, pin.height], ahead, angle };
+}"""
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_the_map_turns_with_whoever_is_under_way_if_they_want_it(
+    open_page: Open, size: dict[str, int]
+) -> None:
+    here = {"latitude": 56.1458, "longitude": 10.2076, "accuracy": 9}
+    page = open_page(
+        TRAVEL, size, permissions=["geolocation"], geolocation=here, reduced_motion="reduce"
+    )
+    options(page)
+    page.get_by_role("button", name="Start").first.click()
+    turn = page.get_by_role("switch", name="Turn the map with me")
+    expect(turn).to_be_hidden()
+    page.get_by_role("button", name="Share my location").click()
+    expect(turn).not_to_be_checked()
+    page.get_by_role("button", name="Follow my location").click()
+    before = page.evaluate(TURNED)
+    assert before["angle"] == 0
+    turn.click()
+    expect(turn).to_be_checked()
+    expect(page.locator("[data-turned]")).to_have_count(1)
+    turned = page.evaluate(TURNED)
+    assert turned["away"] < 3  # One stays in the middle,
+    assert abs(turned["ahead"]) < 20  # with what lies ahead above,
+    assert turned["pin"] == pytest.approx(before["pin"], abs=1)  # and pins upright.
+    for name in ("Zoom in", "North up"):
+        button = page.get_by_role("button", name=name)
+        expect(button).to_be_in_viewport(ratio=1)
+    page.reload()
+    page.get_by_role("button", name="Share my location").click()
+    page.get_by_role("button", name="Follow my location").click()
+    expect(page.locator("[data-turned]")).to_have_count(1)  # It is remembered,
+    box = page.locator(".map-holder").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 60, box["y"] + 120)
+    page.mouse.down()  # and who takes hold of the map has north above.
+    expect(page.locator("[data-turned]")).to_have_count(0)
+    page.mouse.up()
+    page.get_by_role("button", name="Follow my location").click()
+    page.get_by_role("button", name="North up").click()
+    expect(turn).not_to_be_checked()
+    expect(page.locator("[data-turned]")).to_have_count(0)
+    page.evaluate(END_TRIPS)
+
+
 def plans_module(page: Page) -> str:
     source = page.locator("link[href*='plan.css']").get_attribute("href")
     assert source is not None
     return source.replace("plan.css", "plans.js")
-
-
-def test_axe_finds_nothing_serious_in_form_and_results(open_page: Open, axe: str) -> None:
-    for path, viewport, lang, theme in (
-        (TRAVEL + "&limit=cost<%3D100", PHONE, "en", "dark"),
-        (PARKING, DESKTOP, "de", "light"),
-    ):
-        page = open_page(path, viewport, lang=lang, theme=theme)
-        options(page)
-        assert serious(page, axe) == []
-        page.locator(".plan-folded button").click()
-        page.locator(".option summary").first.click()
-        assert serious(page, axe) == []
-        assert not re.findall(r"\bplan\.[a-z]+", page.locator("body").inner_text())
-        page.set_viewport_size({"width": 320, "height": 700})
-        wide = "e => e.scrollWidth > e.clientWidth"
-        assert not page.locator(".plan-panel").evaluate(wide)
-        assert not page.locator("html").evaluate(wide)
 
 
 def test_layers_are_switched_on_and_say_what_they_mean(open_page: Open) -> None:
@@ -342,7 +523,7 @@ def test_layers_are_switched_on_and_say_what_they_mean(open_page: Open) -> None:
 def test_a_journey_by_line_is_followed_and_a_better_one_taken_when_it_is_cancelled(
     open_page: Open, site: Site, axe: str, size: dict[str, int], tmp_path: Path
 ) -> None:
-    page = open_page(f"{BY_LINE}&mode=transit", size)
+    page = open_page(BY_LINE, size)
     card = options(page).first
     expect(card.locator("h3")).to_contain_text("–")
     expect(card).to_contain_text("Changes")
@@ -381,7 +562,7 @@ def test_a_journey_by_line_is_followed_and_a_better_one_taken_when_it_is_cancell
 def test_a_trip_is_repeated_told_of_once_left_out_and_removed_by_keyboard(
     open_page: Open, site: Site, axe: str, size: dict[str, int]
 ) -> None:
-    page = open_page(f"{BY_LINE}&mode=transit", size)
+    page = open_page(BY_LINE, size)
     options(page)
     press(page, "Repeat…")
     expect(page.get_by_role("dialog")).to_be_visible()
@@ -410,13 +591,13 @@ def test_a_trip_is_repeated_told_of_once_left_out_and_removed_by_keyboard(
     press(page, "Pause…")
     expect(card).to_contain_text("Paused")
     press(page, "Remove…")
-    expect(page.locator(".toast")).to_contain_text("repeated no more")
+    expect(page.locator(".toast")).to_contain_text("no longer repeated")
     expect(card).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_the_same_in_danish(open_page: Open) -> None:
-    page = open_page(f"{BY_LINE}&mode=transit&lang=da")
+    page = open_page(f"{BY_LINE}&lang=da")
     card = options(page).first
     expect(card).to_contain_text("Skift")
     card.locator("summary").first.click()
@@ -452,6 +633,3 @@ def test_stops_have_boards_and_the_map_shows_where_one_can_be(open_page: Open, a
     name = card.get_by_role("heading").inner_text()
     card.get_by_role("button", name="Go here").click()
     expect(page.get_by_role("combobox", name="To")).to_have_value(name)
-
-
-BY_LINE = "/plan?from=56.135,10.165&from_name=Hjem&to=56.16,10.205&to_name=Arbejde"

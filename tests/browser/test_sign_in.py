@@ -36,6 +36,7 @@ def log_in_there(page: Page, name: str) -> None:
     page.get_by_role("button", name="Continue").click()
 
 
+@pytest.mark.thorough
 def test_one_comes_with_the_roles_of_now_and_leaves_and_who_is_not_meant_is_refused(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from citywise.backend.notices import book
 from tests.api.templates import change, install, jam_ahead
 from tests.browser.conftest import PHONE, Open, Site
+from tests.browser.scenes import END_TRIPS
 from tests.browser.test_people import settled
 from tests.browser.test_plan_page import options
 from tests.browser.test_plan_page import site as site
@@ -60,12 +61,6 @@ class Finger:
         print(f"{what}: {self.taps} taps, {len(self.screens)} screens")
         assert self.taps <= MOST_TAPS, what
         assert len(self.screens) <= MOST_SCREENS, what
-
-
-END_TRIPS = """async () => {
-    const { trips } = await (await fetch('/api/v1/trips')).json();
-    for (const { id } of trips) await fetch(`/api/v1/trips/${id}`, { method: 'DELETE' });
-}"""
 
 
 @pytest.fixture

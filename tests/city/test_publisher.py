@@ -184,6 +184,7 @@ def in_first_order(payloads: list[bytes]) -> list[int]:
     return list(dict.fromkeys(int(payload) for payload in payloads))
 
 
+@pytest.mark.thorough
 def test_nothing_is_lost_or_reordered_when_the_broker_is_killed(
     broker: Any, reader: Any, eventually: Callable[[Callable[[], bool]], None]
 ) -> None:

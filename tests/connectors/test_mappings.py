@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from citywise.backend.connect_commands import connect
-from citywise.backend.connectors import Desk, Message, connector
+from citywise.backend.connectors import Desk, Message, Refused, connector
 from citywise.backend.connectors.mapping import Mapping, MappingError
 from citywise.backend.machine import REPOSITORY
 from tests.conftest import PACK
@@ -89,6 +89,67 @@ def test_csv_with_decimal_commas_missing_values_a_zone_and_a_point(tmp_path: Pat
         "refused time line 3",
         "climate C 2026-05-04T09:00:00Z wind_kmh=8.1",
     ]
+
+
+TABLE = """
+    connector = "table"
+    format = "csv"
+    [[place]]
+    id = "Name"
+    name = "Title"
+    sensors = ["noise"]
+    where = { lon = "x", lat = "y" }
+    [[observation]]
+    kind = "noise"
+    sensor = "Name"
+    time = "At"
+    fields.level = "Level"
+    extra.battery = "Volt"
+"""
+
+
+@pytest.mark.parametrize(
+    ("columns", "made", "lacking"),
+    [
+        ("Name,Title,x,y,At,Level,Volt", ["place", "noise"], {}),
+        ("Name,Title,x,y,At,Level,volt", ["place", "noise"], {"Volt": "`Level`, `volt`"}),
+        ("Name,title,x,y,At,level,Volt", ["place"], {"Title": "`title`", "Level": "`level`"}),
+        ("Name,Title,x,y,Time,Level,Volt", ["place"], {"At": "`Time`"}),  # else it were of now
+        ("Name,Title,lon,y,At,Level,Volt", ["noise"], {"x": "`lon`"}),
+    ],
+)
+def test_a_column_that_is_not_there_is_refused_by_name_with_those_there_are(
+    columns: str, made: list[str], lacking: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "map.toml").write_text(TABLE, encoding="utf-8")
+    reader = connector(str(tmp_path / "map.toml"), Desk())
+    row = "n1,One,10,56,2026-05-04T09:00:00Z,60,3"
+    found = reader.read(Message(f"{columns}\n{row}\n{row}\n".encode(), at_ms=1_777_885_200_000))
+    refused = [one for one in found if isinstance(one, Refused)]
+    others = [told(one.to_json()) for one in found if not isinstance(one, Refused)]
+    assert sorted({line.split(" ")[0] for line in others}) == sorted(made)
+    assert [(one.reason, one.at) for one in refused] == [("column", "line 1")] * len(lacking)
+    for column, there in lacking.items():
+        assert any(f"no column `{column}`" in one.said and there in one.said for one in refused)
+
+
+def test_a_table_whose_columns_are_not_told_apart_says_why(tmp_path: Path) -> None:
+    (tmp_path / "map.toml").write_text(TABLE, encoding="utf-8")
+    reader = connector(str(tmp_path / "map.toml"), Desk())
+    found = list(reader.read(Message(b"Name;Title;x;y;At;Level;Volt\n")))
+    assert {one.reason for one in found if isinstance(one, Refused)} == {"column"}
+    assert all(isinstance(one, Refused) and "is `delimiter` right?" in one.said for one in found)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", ",,\n"])
+def test_an_empty_table_is_one_refusal_whatever_columns_it_should_have(
+    text: str, tmp_path: Path
+) -> None:
+    (tmp_path / "map.toml").write_text(TABLE, encoding="utf-8")
+    (one,) = connector(str(tmp_path / "map.toml"), Desk()).read(Message(text.encode()))
+    assert isinstance(one, Refused)
+    assert (one.reason, one.at) == ("column", "line 1")
+    assert "expected a first line that names the columns, `Name`, `At`" in one.said
 
 
 def test_xml_by_xpath_with_namespaces_and_events(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from random import Random
@@ -13,9 +13,9 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlalchemy import Engine
 
-from citywise.backend import history
+from citywise.backend import history, process, times
 from citywise.backend.history import DAY_S, FIVE_MINUTES_S, HOUR_S, RAW, HistoryWriter, Question
-from citywise.backend.history.spans import start_of
+from citywise.backend.history.spans import end_of, start_of
 from citywise.backend.ingest import log
 from citywise.backend.kinds import Value, builtin
 from citywise.backend.settings import History
@@ -27,7 +27,7 @@ from tests.history.recorded import Told, append, write
 
 NOON = parse_ms("2026-03-29T12:00:00Z")
 ALWAYS = (0, 2**45)
-COPENHAGEN = ZoneInfo("Europe/Copenhagen")
+ZONES = ("Europe/Copenhagen", "America/New_York", "Asia/Kathmandu")
 
 
 @pytest.fixture
@@ -39,6 +39,12 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     engine.dispose()
 
 
+@pytest.fixture
+def in_zone(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Have the test go by a zone; it ends with the test."""
+    return lambda zone: monkeypatch.setenv(times.ZONE_VARIABLE, zone)
+
+
 def told(engine: Engine, kind: str, span_s: int = RAW) -> dict[tuple[str, str], list[Any]]:
     found: dict[tuple[str, str], list[Any]] = defaultdict(list)
     with engine.connect() as connection:
@@ -48,7 +54,7 @@ def told(engine: Engine, kind: str, span_s: int = RAW) -> dict[tuple[str, str], 
     return dict(found)
 
 
-def by_hand(readings: list[Told], span_s: int) -> dict[tuple[str, str], list[Any]]:
+def by_hand(readings: list[Told], span_s: int, city: ZoneInfo) -> dict[tuple[str, str], list[Any]]:
     """What is to come out, from the definition: of each instant the last reading counts."""
     values: dict[tuple[str, str, int], float] = {}
     for _kind, sensor, at_ms, fields in readings:
@@ -60,8 +66,8 @@ def by_hand(readings: list[Told], span_s: int) -> dict[tuple[str, str], list[Any
     for (sensor, name, at_ms), value in values.items():
         begin = at_ms // (span_s * 1000) * span_s * 1000
         if span_s == DAY_S:
-            day = datetime.fromtimestamp(at_ms / 1000, COPENHAGEN).date()
-            begin = to_ms(datetime(day.year, day.month, day.day, tzinfo=COPENHAGEN))
+            day = datetime.fromtimestamp(at_ms / 1000, city).date()
+            begin = to_ms(datetime(day.year, day.month, day.day, tzinfo=city))
         groups[sensor, name][begin].append(value)
     return {
         key: [(t, len(v), min(v), max(v), round(sum(v), 6)) for t, v in sorted(some.items())]
@@ -69,11 +75,12 @@ def by_hand(readings: list[Told], span_s: int) -> dict[tuple[str, str], list[Any
     }
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "zone"), list(enumerate(ZONES)))
 def test_roll_ups_are_those_of_the_definition_whatever_comes_late_twice_or_corrected(
-    engine: Engine, tmp_path: Path, seed: int
+    engine: Engine, tmp_path: Path, seed: int, zone: str, in_zone: Callable[[str], None]
 ) -> None:
-    """Over the night in which the clocks go forward, with a restart in the middle."""
+    """Over the night in which the clocks of Europe go forward, with a restart in the middle."""
+    in_zone(zone)
     dice = Random(seed)
     readings: list[Told] = []
     for _ in range(300):
@@ -91,7 +98,7 @@ def test_roll_ups_are_those_of_the_definition_whatever_comes_late_twice_or_corre
     append(tmp_path / "log", readings[150:])
     write(engine, tmp_path / "log")
     for span_s in (FIVE_MINUTES_S, HOUR_S, DAY_S):
-        assert told(engine, "noise", span_s) == by_hand(readings, span_s)
+        assert told(engine, "noise", span_s) == by_hand(readings, span_s, ZoneInfo(zone))
 
 
 def test_what_a_source_replays_into_a_new_log_counts_once(engine: Engine, tmp_path: Path) -> None:
@@ -182,7 +189,20 @@ def test_each_kind_is_kept_for_as_long_as_it_says(engine: Engine, tmp_path: Path
     assert list(ids) == ["open"]
 
 
-def test_a_day_of_spring_has_23_hours() -> None:
-    begin = start_of(DAY_S, NOON)
-    assert begin == parse_ms("2026-03-28T23:00:00Z")
-    assert start_of(DAY_S, NOON + 86_400_000) - begin == 23 * 3_600_000
+def test_a_day_of_spring_has_23_hours_where_the_clocks_go_forward(
+    in_zone: Callable[[str], None],
+) -> None:
+    begins = ("2026-03-28T23:00:00Z", "2026-03-29T04:00:00Z", "2026-03-28T18:15:00Z")
+    for zone, begin, hours in zip(ZONES, map(parse_ms, begins), (23, 24, 24), strict=True):
+        in_zone(zone)
+        assert start_of(DAY_S, NOON) == begin
+        assert end_of(DAY_S, begin) - begin == hours * 3_600_000
+
+
+def test_each_process_goes_by_the_zone_of_its_city(in_zone: Callable[[str], None]) -> None:
+    in_zone(ZONES[0])
+    orders = {"settings": {"city": {"zone": ZONES[1]}}}
+    process._settings("notifier", orders)
+    assert times.zone_name() == ZONES[1]
+    with pytest.raises(ValueError, match="no time zone `Europe/Aarhus`"):
+        process._settings("notifier", {"settings": {"city": {"zone": "Europe/Aarhus"}}})

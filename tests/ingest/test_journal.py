@@ -246,7 +246,7 @@ def test_only_the_last_record_tells_of_rows_that_may_still_be_in_the_inlet(folde
     last.close()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_hundred_thousand_entries_take_little_memory(folder: Path) -> None:
     one = opened(folder, 16_000_000)
     for first in range(0, 25_000, 1000):

@@ -181,6 +181,9 @@ def test_an_app_that_reads_a_citys_kind_is_checked_with_its_folder(app: Path) ->
     assert cli("check", str(app), "--kinds", str(app.parent / "kinds")).exit_code == 0
     done = cli("app", "test", str(app), "--kinds", str(app.parent / "kinds"))
     assert '"change": "opened"' in done.output
+    (asked,) = [line for line in done.output.splitlines() if line.startswith("why: citywise ")]
+    why = cli(*asked.removeprefix("why: citywise ").split())
+    assert (why.exit_code, "din" in why.output) == (0, True), why.output
 
 
 # --- A city without the kinds of the first version -------------------------------------------
@@ -197,7 +200,7 @@ def test_requests_and_apps_of_ours_that_read_other_kinds_are_left_out(alone: Kin
     assert list(possible(requests, alone)) == []
     assert list(possible(requests, builtin())) == requests
     wanted = {folder.name: missing(folder, alone) for folder in built_in()}
-    assert wanted["travel_planner"] == ["parking"]
+    assert wanted["travel_planner"] == ["garage"]
     assert all(missing(folder, builtin()) == [] for folder in built_in())
 
 

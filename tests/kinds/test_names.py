@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+from citywise.backend.kinds import builtin
 from citywise.backend.machine import REPOSITORY
+from citywise.backend.packs.ontology import local_name
 
+APPS = REPOSITORY / "apps"
+STARTERS = REPOSITORY / "backend" / "packs" / "starters"
 FIRST = {"traffic", "parking", "weather", "air"}
 OTHER_MEANINGS = {"parking", "air", "traffic"}
 """In the travel planner: what a plan is for, what it spares, and why it is made anew."""
@@ -40,7 +45,31 @@ def test_the_travel_planner_means_no_kind_by_such_a_word() -> None:
     assert [path.name for path in files if asked.search(path.read_text(encoding="utf-8"))] == []
 
 
-def test_no_page_asks_for_a_kind_by_its_name() -> None:
-    scripts = (REPOSITORY / "web" / "static").rglob("*.js")
-    asked = re.compile(rf"(?:kind === |reading\()'(?:{'|'.join(FIRST)})'")
-    assert [path.name for path in scripts if asked.search(path.read_text(encoding="utf-8"))] == []
+def test_no_app_and_none_to_begin_with_reads_a_kind_by_its_name() -> None:
+    """They ask for roles. Requests of the city's own stand in its folder."""
+    kinds = builtin().only(FIRST)
+    terms = {local_name(iri.value) for kind in kinds.values() for _, iri, _ in kind.properties}
+    read = re.compile(rf"stream/(?:{'|'.join(FIRST)})\b|\bcity_(?:{'|'.join(terms)})\(")
+    for manifest in [*APPS.glob("*/app.toml"), *STARTERS.glob("*/app.toml")]:
+        said = tomllib.loads(manifest.read_text(encoding="utf-8"))
+        assert FIRST.isdisjoint(said.get("streams", ())), manifest
+        for template in said.get("templates", {}).values():
+            for parameter in template.get("parameters", {}).values():
+                assert parameter.get("observes") not in FIRST, manifest
+        for rules in manifest.parent.rglob("*.casp"):
+            assert not read.search(rules.read_text(encoding="utf-8")), rules
+    assert read.search("p(X) :- city_averageSpeed(X,V).")
+
+
+def test_no_page_compares_with_a_kind_of_observations_or_of_places() -> None:
+    """But for what a plan is for: `parking` in the travel planner's own scripts."""
+    names = "|".join((*FIRST, *builtin().places))
+    asked = re.compile(rf"(?:[=!]==? |\b(?:reading|told|get|has|includes|case)\W)'({names})'")
+    folders = [REPOSITORY / "web" / "static", *APPS.glob("*/static")]
+    found = {
+        (path.parent.parent.name, word)
+        for folder in folders
+        for path in folder.rglob("*.js")
+        for word in asked.findall(path.read_text(encoding="utf-8"))
+    }
+    assert found == {("travel_planner", "parking")}

@@ -71,7 +71,7 @@ def random_meeting(seed: int, items: int, invited: int) -> tuple[Meeting, list[P
         rules=Rules(absence_minutes=random.choice([5, 15, 40])),
     )
     joined = [p for n in range(invited) for p in _joined(random, n)]
-    return meeting, joined, now_ms
+    return meeting, [_on_the_way(random, one, total) for one in joined], now_ms
 
 
 def _item(random: Random, number: int, minutes: Sequence[int], invited: int) -> Item:
@@ -132,16 +132,29 @@ def _joined(random: Random, number: int) -> Iterator[Person]:
         )
 
 
+def _on_the_way(random: Random, one: Person, total: int) -> Person:
+    """Perhaps they told when they arrive, or should have; some are in the room though."""
+    if random.random() < 0.75:
+        return one
+    arrives_ms = STARTS + random.randrange(-5 * MINUTE, (total + 5) * MINUTE)
+    presence = random.choice(["remote", "remote", "unknown", "room"])
+    state = one.state.model_copy(update={"presence": presence})
+    return one.model_copy(update={"arrives_ms": arrives_ms, "state": state})
+
+
 # --- What a way to go on costs, said once more ---------------------------------------------------
 
 
 class Asked:
     """A meeting that is to go on: what any way costs, all beginnings of an item at once."""
 
-    def __init__(self, meeting: Meeting, people: Sequence[Person], now_ms: int) -> None:
+    def __init__(
+        self, meeting: Meeting, people: Sequence[Person], now_ms: int, first_ms: int = 0
+    ) -> None:
+        """Nothing of it begins before `first_ms`."""
         self.meeting, self.people, self.now_ms = meeting, people, now_ms
         self.items = [i for i in meeting.agenda if i.state == "open" or _returns(i)]
-        self.first_ms = self._first_ms()
+        self.first_ms = max(first_ms, self._first_ms())
         self.soon_ms = now_ms + meeting.rules.absence_minutes * MINUTE
         self.minutes = max(0, -((self.first_ms - meeting.ends_ms) // MINUTE))
         self.begins = self.first_ms + MINUTE * np.arange(self.minutes + 1)
@@ -161,9 +174,25 @@ class Asked:
         begun = [i.began_ms for i in self.meeting.agenda if i.began_ms is not None]
         return max([self.meeting.starts_ms, *begun[:1]]) + 3 * MINUTE
 
+    def arrives_ms(self, who: Attendee) -> int:
+        """From when on somebody is there who is on the way, with all their devices; 0: at once."""
+        here = [p for p in self.people if p.attendee == who.id and p.left_ms is None]
+        is_there = any(p.state.presence == "room" for p in here)
+        at = [p.arrives_ms or 0 for p in here]
+        return 0 if is_there or not at or min(at) <= self.now_ms else min(at)
+
+    def waits(self) -> Asked | None:
+        """The same, where the meeting waits for the first who arrives and has an open item."""
+        speakers = [self.meeting.attendee(i.speaker) for i in self.items if i.state == "open"]
+        at = [self.arrives_ms(who) for who in speakers if who is not None]
+        later = [at_ms for at_ms in at if at_ms > self.first_ms]
+        return Asked(self.meeting, self.people, self.now_ms, min(later)) if later else None
+
     def is_hindered(self, who: Attendee, item: Item) -> bool:
         """Whether somebody could not take part in an item that took place now."""
         here = [p for p in self.people if p.attendee == who.id and p.left_ms is None]
+        if self.arrives_ms(who):
+            return False
         if item.type == "break" or not here:
             return item.type != "break" and self.now_ms >= self.awaited_ms(who)
         asked = item.needs if item.speaker == who.id else item.listeners
@@ -172,6 +201,8 @@ class Asked:
     def misses(self, who: Attendee, item: Item, begins: Counts, minutes: int) -> Counts:
         """1 for each beginning of an item with which somebody cannot take part in it."""
         missed = (begins < self.soon_ms) & self.is_hindered(who, item)
+        if item.type != "break":
+            missed |= begins < self.arrives_ms(who)
         for busy in who.busy if item.type != "break" else ():
             ends = begins + minutes * MINUTE
             overlaps = (busy.from_ms <= ends - MINUTE) & (begins < busy.until_ms)

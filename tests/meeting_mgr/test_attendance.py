@@ -15,7 +15,7 @@ from citywise.apps.meeting_mgr.planned import meant
 from tests.meeting_mgr.agendas import off, person, random_meeting
 
 Found = tuple[str, str, str]
-"""Somebody, an item, and why they cannot take part in it: a capability, `away` or `busy`."""
+"""Somebody, an item, and why they cannot take part: a capability, `away`, `arriving` or `busy`."""
 
 
 def by_rules(rest: Problem) -> set[Found]:
@@ -30,7 +30,7 @@ def shown(meeting: Meeting, people: list[Person], now_ms: int, rest: Problem) ->
     for item in rest.open_items:
         for one in attending(meeting, item, spans[item.id], people, now_ms):
             assert one.can == (not one.because)
-            reasons = {*one.lacks, *one.because} & {*CAPABILITIES, "away", "busy"}
+            reasons = {*one.lacks, *one.because} & {*CAPABILITIES, "away", "arriving", "busy"}
             yield from ((one.attendee.id, item.id, why) for why in reasons)
             assert one.can == (not reasons)
 

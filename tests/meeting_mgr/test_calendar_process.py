@@ -148,7 +148,7 @@ def _command(process: psutil.Process) -> list[str]:
         return []
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_who_sends_many_bad_calendars_holds_nobody_up(
     server: Server, alice: Browser, meeting: Json
 ) -> None:

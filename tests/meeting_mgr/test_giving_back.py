@@ -62,6 +62,7 @@ def test_a_long_agenda_is_shortened_by_the_minutes_that_are_too_many() -> None:
         shortened=frozenset(every),
         cost=(0, 0, 12, 72, 0, 0),
         is_best=False,
+        is_whole=False,
         misses=frozenset(),
     )
     found = given_back(rest, standing(rest), least)

@@ -15,7 +15,7 @@ from tests.meeting_mgr.other_system import receiving
 from tests.meeting_mgr.system import running
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_host_invites_by_mail_and_has_another_system_told(tmp_path: Path) -> None:
     box = Box()
     with served(box) as port, receiving() as other:

@@ -17,7 +17,7 @@ from citywise.apps.meeting_mgr.tables import MeetingEntryRow, MeetingPersonRow, 
 from citywise.apps.meeting_mgr.telling import person_channel
 from citywise.backend.ingest.keyring import Keyring
 from citywise.backend.machine import REPOSITORY
-from citywise.backend.people.tokens import broker_hash
+from citywise.backend.people.secret import broker_hash
 from citywise.backend.privacy.boxes import Boxes
 from citywise.backend.settings import Settings
 from citywise.backend.store.models import OutboxRow

@@ -116,6 +116,7 @@ def test_the_host_sees_the_agenda_with_times_and_who_can_attend() -> None:
         "known": True,
         "lacks": ["listen"],
         "because": ["noise"],
+        "arrives": None,
     }
     assert third["attendance"][1]["because"] == ["busy"]
     silent = [one.model_copy(update={"state": PersonState()}) for one in people()]
@@ -147,7 +148,13 @@ def test_who_has_come_back_is_shown_once() -> None:
 def test_the_host_sees_what_is_proposed_with_its_reasons() -> None:
     [proposal] = seen_by_host(running_meeting(), people())["proposals"]
     assert proposal["causes"] == [
-        {"item": "i2", "person": "a2", "lacks": ["speak"], "because": ["noise"]}
+        {
+            "item": "i2",
+            "person": "a2",
+            "lacks": ["speak"],
+            "because": ["noise"],
+            "arrives": None,
+        }
     ]
     assert proposal["options"][0]["agenda"][2] == {
         "item": "i2",
@@ -186,6 +193,8 @@ def test_a_meeting_in_a_list_tells_only_what_the_list_needs() -> None:
         "starts": "2026-05-04T09:00:00Z",
         "ends": "2026-05-04T10:00:00Z",
         "attendees": 3,
+        "items": 3,
+        "repeats": None,
     }
 
 
@@ -248,7 +257,16 @@ def test_of_others_people_see_only_what_the_host_lets_all_see(shows: bool) -> No
     )
     own, view = ("me", "rules"), seen_by(noisy(), found, people())
     assert [one["name"] for one in view["people"]] == ["Alice", "Charlie"]
-    allowed = {"id", "name", "joined", "left", "presence", *(["abilities"] if shows else [])}
+    allowed = {
+        "id",
+        "name",
+        "joined",
+        "left",
+        "away",
+        "presence",
+        "arrives",
+        *(["abilities"] if shows else []),
+    }
     assert all(one.keys() == allowed for one in view["people"])
     told = list(walked({name: value for name, value in view.items() if name not in own}))
     keys = {value for path, value in told if path.endswith(f".{value}")}
@@ -268,7 +286,7 @@ def test_who_has_only_the_link_sees_no_more_than_they_need_to_join() -> None:
         {"id": "a3", "name": "Charlie"},
     ]
     known = {"id", "state", "title", "room", "starts", "ends", "attendees", "shows_abilities"}
-    assert view.keys() == known
+    assert view.keys() == known | {"zone", "next"}
     assert "example.org" not in str(view)
 
 

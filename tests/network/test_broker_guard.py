@@ -18,7 +18,7 @@ from citywise.backend import machine
 from citywise.backend.broker import EmbeddedBroker, SecureListener
 from citywise.backend.network import certificates
 from citywise.backend.network.addresses import Names
-from citywise.backend.people.tokens import broker_hash
+from citywise.backend.people.secret import broker_hash
 from tests.brokers import SENT
 
 DEVICE, SECRET = "d-0123456789abcdef", "a secret"

@@ -13,7 +13,7 @@ from citywise.backend import mqtt
 from citywise.backend.broker import EmbeddedBroker, SecureListener
 from citywise.backend.network import certificates
 from citywise.backend.network.addresses import Names
-from citywise.backend.people.tokens import broker_hash
+from citywise.backend.people.secret import broker_hash
 from citywise.backend.settings import Broker, Settings, Web
 
 DEVICE, SECRET = "d-0123456789abcdef", "a secret"

@@ -98,6 +98,7 @@ def test_the_files_name_every_device_and_what_it_may(town: Town) -> None:
     assert (
         f"user {phone}\n"
         "topic read town/city/events/+/+\n"
+        "topic read town/city/readings/+/+\n"
         f"topic read town/notices/{anna}/{phone}\n"
         f"topic write town/notices/{anna}/{phone}/seen\n"
         f"topic write town/context/{anna}\n"

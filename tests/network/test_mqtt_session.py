@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import queue
+import signal
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import paho.mqtt.client as paho
@@ -88,6 +90,31 @@ def test_it_hears_again_after_the_connection_broke(city: City) -> None:
     assert connections.acquire(timeout=SENT)
     session.close()
     assert (session.is_open, session.is_connected) == (False, False)
+    session.close()
+
+
+def test_a_broker_that_is_stopped_for_a_while_loses_nothing_of_what_it_was_sent(city: City) -> None:
+    """As on a machine that sleeps: whoever sends waits for the answer, and has it."""
+    heard: queue.Queue[bytes] = queue.Queue()
+    session = BrokerSession(
+        city.settings.of_process(APP),
+        APP,
+        (TOWERS,),
+        hear=lambda message: heard.put(bytes(message.payload)),
+    )
+    session.open()
+    assert session.wait_connected(SENT)
+    process = city.embedded.process
+    assert process is not None
+    with client(city, "city", name="operator") as operator, ThreadPoolExecutor(20) as pool:
+        process.send_signal(signal.SIGSTOP)
+        try:
+            told = [pool.submit(operator.sends, f"town/bells/{n}", b"%d" % n) for n in range(20)]
+            assert wait(told, 0.3).done == set()
+        finally:
+            process.send_signal(signal.SIGCONT)
+        assert all(each.result() for each in told)
+    assert sorted(int(heard.get(timeout=SENT)) for _ in told) == list(range(20))
     session.close()
 
 

@@ -67,7 +67,7 @@ ENTITY = {
     ],
 )
 def test_a_query_finds_what_it_says(text: str, holds: bool) -> None:
-    assert query.parse(text)(ENTITY) is holds
+    assert query.parse(text).test(ENTITY) is holds
 
 
 @pytest.mark.parametrize(

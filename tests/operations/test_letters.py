@@ -56,7 +56,7 @@ def refused(
     digest = f"{topic}-{len(payload)}-{payload[:40]!r}"[:100]
     IntakeStore(town.engine).write([Entry(topic, 1_700_000_000_000, digest, verdict)])
     with town.engine.connect() as connection:
-        key = f"{digest}-0"
+        key = f"{digest}-0-1"
         return connection.scalars(select(DeadLetterRow.id).where(DeadLetterRow.key == key)).one()
 
 

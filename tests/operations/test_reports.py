@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
+from sqlalchemy import update
 
 from citywise.backend.ingest.log import LogWriter
 from citywise.backend.ingest.records import encode_readings
@@ -17,7 +18,7 @@ from citywise.backend.operations.requests import GROWS_BYTES, GROWS_OVER_MS, GRO
 from citywise.backend.settings import Settings, Source
 from citywise.backend.sources.working import report
 from citywise.backend.store.heartbeat import beat
-from citywise.backend.store.models import CursorRow, TraceRow
+from citywise.backend.store.models import CursorRow, DeadLetterRow, TraceRow
 from citywise.backend.times import parse_ms, wall_ms
 from tests.api.town import NOON, Town
 
@@ -331,3 +332,32 @@ def test_operators_see_how_each_source_fares_those_that_fail_first(
     assert 'citywise_source_ok{source="b"} 0.0' in text
     assert 'citywise_source{source="a",what="messages"} 3.0' in text
     assert 'citywise_source_lag_seconds{source="a"} 1.5' in text
+
+
+def test_the_last_hour_is_told_minute_by_minute(client: FlaskClient, town: Town) -> None:
+    now_ms = wall_ms()
+    for minutes_ago, seconds in ((0, 0.5), (0, 2.0), (3, 0.25), (75, 9.0)):
+        at = now_ms - minutes_ago * 60_000
+        measured = {"items": 3, "atoms": 1, "seconds": seconds, "created_ms": at}
+        town.save(TraceRow(request="jams", t_ms=0, **measured))
+    town.dead_letter(1, "not-json")
+    with town.engine.begin() as connection:
+        connection.execute(update(DeadLetterRow).values(received_ms=now_ms - 2 * 60_000))
+    found = client.get(REQUESTS).json["minutes"]
+    assert all(len(found[name]) == 60 for name in found.keys() - {"from"})
+    # A minute may begin between the rows and the answer.
+    shown = [found["evaluations"], found["slowest_s"], found["refused"]]
+    last = next(n for n in (59, 58) if shown[0][n])
+    assert [values[last] for values in shown] == [2, 2.0, 0]
+    assert [values[last - 3] for values in shown] == [1, 0.25, 0]
+    assert [values[last - 2] for values in shown] == [0, None, 1]
+    assert sum(shown[0]) == 3
+
+
+def test_of_a_minute_the_worst_lag_is_kept_for_an_hour() -> None:
+    lags = Lags()
+    for minute, lag_s in ((100, 2.0), (100, 7.0), (100, 3.0), (101, 1.0)):
+        lags.note_worst(minute * 60_000 + 500, lag_s)
+    assert lags.worst_s == {100: 7.0, 101: 1.0}
+    lags.note_worst(160 * 60_000, 0.0)
+    assert lags.worst_s == {101: 1.0, 160: 0.0}

@@ -728,6 +728,35 @@ def test_a_decimal_that_is_compared_without_a_scale_is_an_error(app: AppFolder) 
     assert not [line for line in map(str, check_pack(app.path)) if " error " in line]
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("radius(Me,R), R*2147483 > 1", None),  # at most 1000
+        (
+            "radius(Me,R), R*2147484 > 1",
+            "`R*2147484` fits 32 bits only while `R` is at most 999 (`R` goes from 50 to 1000)",
+        ),
+        ("city_averageSpeed(P,V), 100*V > 1", None),
+        (
+            "city_averageSpeed(P,V), 90000000*V > 1",
+            "`90000000*V` fits 32 bits only while `V` is at most 23 (`V` goes from 0 to ",
+        ),
+        ("now(N), N+3600 > 1", None),
+        ("now(N), N*1000 > 1", "(`N` goes from 0 to 2000000000)"),
+        ("time_of_day(M), M*60000 > 1", None),
+    ],
+)
+def test_numbers_are_taken_to_be_in_the_ranges_of_parameters_and_fields(
+    app: AppFolder, body: str, said: str | None
+) -> None:
+    app.manifest('["events"]', '["events", "traffic"]')
+    prefix = "#prefix city : <https://w3id.org/citywise/city#>.\n"
+    app.rules("(r1)", f'{prefix}notice(Me,"jam_ahead",P,3) :- near_route(Me,P,50), {body}.\n(r1)')
+    found = [str(finding) for finding in check_pack(app.path) if finding.code == "overflow"]
+    assert len(found) == (0 if said is None else 1), found
+    assert said is None or said in found[0]
+
+
 def test_a_prefix_that_is_not_declared_is_named(app: AppFolder) -> None:
     app.rules("(r1)", 'notice(Me,"jam_ahead",A,3) :- ctx_activity(Me,A).\n(r1)')
     (found,) = [str(f) for f in check_pack(app.path) if f.code == "unknown-predicate"]

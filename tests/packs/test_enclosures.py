@@ -112,7 +112,7 @@ def open_notices(happenings: list[Any]) -> Any:
             yield set(is_open)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_event_is_looked_for_in_few_of_many_areas() -> None:
     """Twenty events among 20,000 circles take far less than a second; looking at all took 11."""
     many = [

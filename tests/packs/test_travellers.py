@@ -199,7 +199,7 @@ def judge(day: Day) -> Judge:
     return Judge(day)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_exactly_those_are_told_of_a_jam_whose_remaining_way_it_is_on(
     day: Day, judge: Judge
 ) -> None:

@@ -25,6 +25,7 @@ from citywise.backend.people import (
 )
 from citywise.backend.people.errors import NameTakenError, PeopleError, UnknownAccountError
 from citywise.backend.people.principal import NOBODY, Principal
+from citywise.backend.people.secret import broker_hash
 from citywise.backend.settings import People, Settings, Web
 from citywise.backend.store.models import AccountRow, LoginRow, TokenRow
 from citywise.backend.times import wall_ms
@@ -234,7 +235,7 @@ def test_a_token_that_has_expired_lets_nobody_in(connection: Connection) -> None
 
 
 def test_the_broker_can_check_a_secret_with_pbkdf2() -> None:
-    _, kind, rounds, salt, key = tokens.broker_hash("secret").split("$")
+    _, kind, rounds, salt, key = broker_hash("secret").split("$")
     given = hashlib.pbkdf2_hmac("sha512", b"secret", base64.b64decode(salt), int(rounds))
     assert (kind, given) == ("7", base64.b64decode(key))
 

@@ -129,7 +129,7 @@ def test_what_could_not_be_evaluated_is_said_at_the_end(morning: Morning) -> Non
     )
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_evaluation_that_takes_too_long_is_stopped(morning: Morning) -> None:
     """It is clingo that grounds, in the command's own process."""
     endless = "n(1..3000). much(Me,A,B,C) :- radius(Me,_), n(A), n(B), n(C), A < B+C.\n"

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from citywise.apps.travel_planner.roads import osm, simulated
 from citywise.apps.travel_planner.roads.basemap import KINDS, Basemap, kind_of, made
-from citywise.apps.travel_planner.roads.cityfiles import BASEMAP
+from citywise.apps.travel_planner.roads.cityfiles import BASEMAP, NETWORK, City
 from citywise.apps.travel_planner.roads.network import NetworkError
 from citywise.backend.settings import Settings
 from tests.api.conftest import app as app
@@ -65,6 +65,20 @@ def test_areas_of_one_way_and_of_several_are_read_from_openstreetmap(tmp_path: P
     assert Basemap.load(tmp_path / BASEMAP).features == city.basemap.features
 
 
+def in_one_line(folder: Path) -> City:
+    """The town with all of its nodes in one line, so that no way encloses anything."""
+    path = folder / "line.osm"
+    nodes = "".join(f'<node id="{n}" lat="56.1{n}" lon="10.2{n}"/>' for n in AT)
+    path.write_text(OSM.format(nodes=nodes), encoding="utf-8")
+    return osm.city(path)
+
+
+def test_ways_that_enclose_nothing_stop_no_import(tmp_path: Path) -> None:
+    city = in_one_line(tmp_path)
+    assert kinds(city.basemap) == [("river", None)]
+    assert city.network.edges == 2
+
+
 def test_tags_of_no_meaning_to_a_map_are_left_out() -> None:
     assert kind_of({"natural": "tree", "building": "yes"}) is None
     assert kind_of({"natural": "tree", "leisure": "park"}) == "green"
@@ -86,9 +100,21 @@ def test_a_city_of_before_has_an_empty_base_map_and_a_torn_one_is_named(tmp_path
 def test_the_page_is_given_the_base_map(client: FlaskClient, settings: Settings) -> None:
     assert client.get("/api/v1/basemap.geojson").json == {
         "type": "FeatureCollection",
+        "licence": None,
         "features": [],
     }
     simulated.basemap().save(settings.city_dir / BASEMAP)
     answer = client.get("/api/v1/basemap.geojson")
     assert answer.content_type == "application/geo+json"
     assert len(answer.json["features"]) > 10
+
+
+def test_the_map_is_told_whose_data_the_streets_are(
+    client: FlaskClient, settings: Settings, tmp_path: Path
+) -> None:
+    network = settings.city_dir / NETWORK
+    in_one_line(tmp_path).network.save(network)
+    told = client.get("/api/v1/basemap.geojson").json["licence"]
+    assert told == "© OpenStreetMap contributors, ODbL 1.0"
+    network.write_bytes(network.read_bytes()[:99])
+    assert client.get("/api/v1/basemap.geojson").json["licence"] is None

@@ -97,8 +97,9 @@ def test_every_street_has_a_name_and_no_two_edges_lie_on_each_other(network: Roa
     assert network.length_m.min() > 10
 
 
-def test_garages_venues_streets_and_the_programme_are_found_by_name(city: City) -> None:
+def test_garages_venues_quarters_streets_and_the_programme_are_found_by_name(city: City) -> None:
     search = city.gazetteer.search
+    assert search("vestermark")[0].id == "quarter:Vestermarken"
     assert search("havnebadet")[0].kind == "place"
     assert search("banegården, stationsgade")[0].id == "banegaarden"
     assert search("strøget")[0].kind == "street"

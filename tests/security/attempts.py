@@ -57,6 +57,7 @@ BODIES: dict[str, Any] = {
     "ngsi_subscriptions.change_subscription": {"isActive": False},
     "api.webhooks.change_webhook": {"label": "mine now"},
     "api.passkeys.remove": {},
+    "api.passkeys.change_passkey": {"name": "mine now"},
     "api.repeats.change_repeat": {"name": "mine now"},
     "api.trips.put_position": {"lat": 56.15, "lon": 10.2},
     "api.trips.answer_proposal": {"answer": "decline"},
@@ -69,8 +70,11 @@ BODIES: dict[str, Any] = {
     "api.meeting_people.say": {"hand": True},
     "api.meeting_people.share": {"sensors": ["noise"]},
     "api.meeting_people.tell": _READING,
+    "api.meeting_people.tell_arrival": {"tells": True},
+    "api.meeting_people.agree_talk_time": {"agrees": True},
     "api.meeting_people.open_mqtt": {},
     "api.meeting_papers.send_invitations": {},
+    "api.meeting_reminders.choose_reminder": {"minutes": 15},
 }
 
 

@@ -9,7 +9,12 @@ from flask import Flask
 from sqlalchemy import Engine, insert, select
 from sqlalchemy.orm import DeclarativeBase
 
-from citywise.apps.meeting_mgr.tables import MeetingEntryRow, MeetingPersonRow, MeetingRow
+from citywise.apps.meeting_mgr.tables import (
+    MeetingEntryRow,
+    MeetingPersonRow,
+    MeetingRow,
+    ReminderRow,
+)
 from citywise.apps.travel_planner import repeats, trips
 from citywise.apps.travel_planner.repeat_times import Pattern
 from citywise.apps.travel_planner.tables import RepeatRow, TripRow
@@ -62,6 +67,7 @@ _WATCHED: tuple[type[DeclarativeBase], ...] = (
     OutboxRow,
     PasskeyRow,
     RecoveryCodeRow,
+    ReminderRow,
     RepeatRow,
     SubscriptionRow,
     TripRow,
@@ -120,10 +126,10 @@ class Cast:
         return f"{self.instance}~jam_ahead~jam-1~20140805T120000Z"
 
     def everything(self) -> dict[str, list[Any]]:
-        """What tables hold that somebody could change; not when a login was last seen."""
+        """What tables hold that somebody could change; not when a login or a page was last seen."""
         with self.engine.connect() as connection:
             found = {
-                row.__tablename__: list(map(tuple, connection.execute(select(row.__table__))))
+                row.__tablename__: list(map(tuple, connection.execute(select(*_columns(row)))))
                 for row in _WATCHED
             }
             for row, columns in (
@@ -132,6 +138,10 @@ class Cast:
             ):
                 found[row.__tablename__] = list(map(tuple, connection.execute(select(*columns))))
         return found
+
+
+def _columns(row: Any) -> list[Any]:
+    return [column for column in row.__table__.columns if column.name != "page_ms"]
 
 
 def play(app: Flask, settings: Settings, engine: Engine) -> Cast:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,20 @@ def test_what_a_source_tells_twice_is_one_observation() -> None:
     ]
     assert list(relay.messages([reading(), reading("b")])) == []
     assert topics(relay.messages([reading(at=2)])) == ["observations/noise"]
+
+
+def test_what_a_source_corrects_is_sent_once_more_and_not_each_time() -> None:
+    relay = Relay()
+    right, wrong = reading(), replace(reading(), values={"level": 160})
+    told = [level for _poll in range(3) for level in levels(relay.messages([wrong]))]
+    told += [level for _poll in range(3) for level in levels(relay.messages([wrong, right]))]
+    assert told == [160, 60]
+    told = [level for one in (wrong, right) for level in levels(relay.messages([one]))]
+    assert told == [160, 60]  # back and forth, too
+
+
+def levels(sent: Any) -> list[int]:
+    return [one["level"] for message in sent for one in json.loads(message.payload)]
 
 
 def test_many_observations_are_several_messages() -> None:
@@ -186,6 +201,30 @@ def test_what_is_refused_is_counted_and_the_last_five_are_shown(tmp_path: Path) 
     assert [sample["reason"] for sample in found["samples"]] == ["json"] * 5
 
 
+def test_a_table_that_loses_a_column_says_so_and_other_refusals_do_not_push_it_out(
+    tmp_path: Path,
+) -> None:
+    mapping = """
+        connector = "table"
+        format = "csv"
+        [[observation]]
+        kind = "bikes"
+        sensor = "id"
+        time = "at"
+        fields.available = "free"
+        fields.docks = "docks"
+    """
+    rows = "".join(f"{number},2026-05-04T09:00:00Z,many\n" for number in range(9))
+    with serving(lambda handler: body(handler, f"id,at,free\n{rows}".encode())) as url:
+        told = {"name": "table", "mapping": mapping, "urls": (url,)}
+        one = Working(Source.model_validate(told), builtin(), lambda _sent: None, tmp_path)
+        one.fetch_all()
+    found = one.report()
+    assert (found["messages"], found["refused"]) == (1, 10)
+    (lost,) = [sample for sample in found["samples"] if sample["reason"] == "column"]
+    assert lost["said"] == "there is no column `docks`, there is `id`, `at`, `free`"
+
+
 def test_a_connector_that_does_not_exist_is_said(tmp_path: Path) -> None:
     with pytest.raises(UnknownConnectorError, match="citywise connect list"):
         Working(source("http://x.org/", connector="gbsf"), builtin(), lambda _s: None, tmp_path)
@@ -241,7 +280,7 @@ def test_two_sources_of_one_name_are_refused() -> None:
 # -- all of them ----------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_source_that_hangs_stops_no_other_and_topics_are_heard(tmp_path: Path) -> None:
     """One server never answers, one sends for ever, one is sound, and one source is MQTT."""
 

@@ -20,7 +20,7 @@ LEAD_IN = timedelta(hours=1)
 @pytest.mark.parametrize(
     ("hours", "deaths"),
     [
-        pytest.param(7, ["ingest", "broker", "pipeline"], marks=pytest.mark.slow),
+        pytest.param(7, ["ingest", "broker", "pipeline"], marks=pytest.mark.thorough),
         pytest.param(
             14,
             ["pipeline", "ingest", "broker", "pipeline", "ingest", "pipeline"],

@@ -130,14 +130,14 @@ def test_ranges_of_departures_are_those_of_the_oracle(tmp_path: Path) -> None:
     assert sum(found) > 10
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_compiled_search_finds_the_journeys_of_the_oracle(tmp_path: Path) -> None:
     """On those networks whose rules of changing name no lines; the others are searched as ever."""
     found = [compare(tmp_path, seed, changes=seed % 3, compiled=True) for seed in range(200, 250)]
     assert sum(found) > 50
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_compiled_search_finds_the_ranges_of_the_oracle(tmp_path: Path) -> None:
     assert sum(compare_reach(tmp_path, seed, compiled=True) for seed in range(20)) > 10
     found = [compare_ranges(tmp_path, seed, compiled=True) for seed in range(200, 250)]

@@ -164,3 +164,19 @@ def test_places_of_a_citys_own_layers_are_found_by_all_their_names(
         assert answer.status_code == 200, answer.text
         found = [(each["id"], each["kind"]) for each in answer.get_json()["found"]]
         assert found == [("school.a", "place")]
+
+
+def test_what_is_expected_and_what_is_usual_have_one_address(
+    planning: FlaskClient, app: Flask
+) -> None:
+    at = "2026-05-04T10:00:00Z"
+    answer = planning.get(f"/api/v1/expected?at={at}")
+    assert answer.status_code == 200, answer.text
+    valid(app, "Expected", answer.json)
+    assert (answer.json["at"], answer.json["usual"]) == (at, False)
+    assert answer.json["garages"]["NEAR"]["free"] == 60
+    usual = planning.get(f"/api/v1/expected?at={at}&usual=true").json
+    valid(app, "Expected", usual)
+    assert (usual["usual"], usual["garages"]) == (True, {})  # nothing is learned yet
+    for query in ("", "at=soon", "at=1066-10-14T09:00:00Z", f"at={at}&usual=often"):
+        assert planning.get(f"/api/v1/expected?{query}").status_code == 400

@@ -206,7 +206,7 @@ def test_a_process_ends_with_who_asks_it(planners: Pool) -> None:
     planners._free.put(None)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_web_process_plans_and_serves_others_meanwhile(
     settings: Settings, engine: Engine, town: Town
 ) -> None:

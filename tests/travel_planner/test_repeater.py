@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import Engine, select
@@ -14,7 +15,7 @@ from sqlalchemy import Engine, select
 from citywise.apps.travel_planner import repeats, trips
 from citywise.apps.travel_planner.repeat_looks import Look, Looks
 from citywise.apps.travel_planner.repeat_news import State, told
-from citywise.apps.travel_planner.repeat_times import ZONE, Pattern, Run, instant
+from citywise.apps.travel_planner.repeat_times import Pattern, Run, instant
 from citywise.apps.travel_planner.repeater import Repeater
 from citywise.apps.travel_planner.repeats import Content, Repeat
 from citywise.apps.travel_planner.roads.conditions import Conditions
@@ -26,7 +27,7 @@ from citywise.backend.privacy.boxes import Boxes
 from citywise.backend.settings import Settings
 from citywise.backend.store.models import NoticeRow, OutboxRow
 from citywise.backend.store.outbox import begin
-from citywise.backend.times import iso, parse_ms
+from citywise.backend.times import ZONE, iso, parse_ms
 from tests.api.templates import install, pack_of
 from tests.api.town import Town
 from tests.transit.oracle import Update
@@ -92,7 +93,9 @@ class Scene:
 
     def until(self, local: str) -> list[str]:
         """Let time go on by the clocks of the city, and give the texts of what was told by then."""
-        goal = round(datetime.fromisoformat(local).replace(tzinfo=ZONE).timestamp() * 1000)
+        goal = round(
+            datetime.fromisoformat(local).replace(tzinfo=ZoneInfo(ZONE)).timestamp() * 1000
+        )
         before = len(self.texts())
         while self.now_ms < goal:
             due = self.one().due_ms
@@ -126,7 +129,7 @@ class Scene:
 
 
 def _clock(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, ZONE).strftime("%a %H:%M")
+    return datetime.fromtimestamp(at_ms / 1000, ZoneInfo(ZONE)).strftime("%a %H:%M")
 
 
 @pytest.fixture

@@ -124,6 +124,13 @@ def test_a_plan_is_followed(anna: Browser, engine: Engine) -> None:
     assert told(engine) == ["started"]
 
 
+def test_a_journey_is_called_as_its_user_calls_where_it_leads(anna: Browser) -> None:
+    trip = start(anna, to_name="Office")["trip"]
+    assert trip["to"] == {"lat": 56.17, "lon": WEST, "name": "Office"}
+    refused = anna.post("/trips", {"plan": "pl_main", "to_name": "x" * 201})
+    assert refused.status_code == 422
+
+
 def test_a_garage_is_followed_without_a_route(anna: Browser, engine: Engine) -> None:
     trip = start(anna, "pl_park")["trip"]
     assert (trip["kind"], trip["plan"]["id"]) == ("parking", "MAIN")

@@ -11,7 +11,7 @@ from citywise.apps.meeting_mgr.busy import is_busy
 from citywise.apps.meeting_mgr.model import Attendee, Capability, Item, Meeting, Person, Reason
 from citywise.apps.meeting_mgr.planned import MINUTE_MS, Span
 
-Hindrance = Reason | Literal["away", "busy"]
+Hindrance = Reason | Literal["away", "busy", "arriving"]
 
 
 class Lack(NamedTuple):
@@ -28,6 +28,8 @@ class Attendance(NamedTuple):
     can: bool
     lacks: tuple[Capability, ...]
     because: tuple[Hindrance, ...]
+    arrives_ms: int | None = None
+    """Of who is on the way: when they are there."""
 
 
 def needed(item: Item, attendee: str | None) -> tuple[Capability, ...]:
@@ -56,8 +58,15 @@ def attending(
         lack = _lack(item, member) if is_soon else Lack()
         until_ms = span.ends_ms - MINUTE_MS + 1  # It may end less than a minute too late.
         has_no_time = item.type != "break" and is_busy(member.attendee, span.starts_ms, until_ms)
-        because = (*lack.because, *(("busy",) if has_no_time else ()))
-        found.append(Attendance(member.attendee, not because, lack.lacks, because))
+        arrives_ms = None if item.type == "break" else member.arrives_ms
+        is_there = arrives_ms is None or span.starts_ms >= arrives_ms
+        because = (
+            *lack.because,
+            *(() if is_there else ("arriving",)),
+            *(("busy",) if has_no_time else ()),
+        )
+        attendance = Attendance(member.attendee, not because, lack.lacks, because, arrives_ms)
+        found.append(attendance)
     return found
 
 

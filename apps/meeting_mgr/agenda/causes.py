@@ -54,7 +54,8 @@ def _capabilities(whys: Iterable[str]) -> Iterator[Capability]:
 
 
 def _because(rest: Problem, u: int, whys: Sequence[str]) -> Iterator[Because]:
-    """`away` is who has left, `late` who has not come yet, `busy` whose calendar says so."""
+    """`away` is who has left, `late` who has not come yet, `busy` whose calendar says so,
+    `arriving` who is on the way."""
     member = rest.members[u]
     for capability in _capabilities(whys):
         yield from member.because(capability)
@@ -63,3 +64,5 @@ def _because(rest: Problem, u: int, whys: Sequence[str]) -> Iterator[Because]:
             yield "away" if member.has_left else "late"
         elif why == "busy":
             yield "busy"
+        elif why == "arriving":
+            yield "arriving"

@@ -17,6 +17,8 @@ from citywise.apps.meeting_mgr.planned import MINUTE_MS
 
 GRACE_MS = 3 * MINUTE_MS
 """So long after the start nobody counts as late."""
+PATIENCE_MS = MINUTE_MS
+"""So long after somebody has closed the page, or lost the net, no agenda is changed for it."""
 HUSHED: tuple[Capability, ...] = ("speak", "share")
 """What nobody does in public while an item is sensitive (`user_reasoner.casp`: hushed)."""
 
@@ -56,6 +58,8 @@ class Member(Devices):
     is_overdue: bool
     """Whether they have been away for so long that they are not expected any more."""
     has_left: bool
+    arrives_ms: int | None = None
+    """When they are there, of who is on the way: until then with no device."""
 
 
 def members(meeting: Meeting, people: Sequence[Person], now_ms: int) -> tuple[Member, ...]:
@@ -67,15 +71,35 @@ def members(meeting: Meeting, people: Sequence[Person], now_ms: int) -> tuple[Me
 
 
 def _member(meeting: Meeting, attendee: Attendee, joined: Sequence[Person], now_ms: int) -> Member:
-    present = tuple(person for person in joined if person.left_ms is None)
-    gone_ms = max((person.left_ms or 0 for person in joined), default=0)
+    seated = tuple(person for person in joined if person.left_ms is None)
+    present = tuple(person for person in seated if person.is_there)
+    on_the_way = [one for one in seated if one.is_there or one.arrives_ms is not None]
+    if (arrives_ms := _arrives_ms(on_the_way, now_ms)) is not None:
+        return Member((), attendee, False, False, False, arrives_ms)
+    gone_ms = max((person.left_ms or person.away_ms or 0 for person in joined), default=0)
     has_left = bool(joined) and not present
-    due_ms = meeting.starts_ms if has_left else _began_ms(meeting) + GRACE_MS
+    due_ms = _began_ms(meeting) + GRACE_MS
+    if seated:
+        due_ms = max(due_ms, _expected_ms(seated) + PATIENCE_MS)
+    elif has_left:
+        due_ms = meeting.starts_ms
     is_away = not present and now_ms >= due_ms
     since_ms = max(meeting.starts_ms, gone_ms)
     patience_ms = meeting.rules.absence_minutes * MINUTE_MS
     is_overdue = is_away and now_ms >= since_ms + patience_ms
     return Member(present, attendee, is_away, is_overdue, has_left)
+
+
+def _arrives_ms(present: Sequence[Person], now_ms: int) -> int | None:
+    """When somebody arrives; None for who is there with any device that tells of no way."""
+    ways = [person.arrives_ms for person in present if person.state.presence != "room"]
+    ahead = [at_ms for at_ms in ways if at_ms is not None and at_ms > now_ms]
+    return min(ahead) if ahead and len(ahead) == len(present) else None
+
+
+def _expected_ms(seated: Sequence[Person]) -> int:
+    """When those whose seats wait closed the last page, or were to arrive."""
+    return max(max(one.away_ms or 0, one.arrives_ms or 0) for one in seated)
 
 
 def _began_ms(meeting: Meeting) -> int:

@@ -11,12 +11,13 @@ from itertools import combinations
 from typing import Literal
 
 from citywise.apps.meeting_mgr import RULES
-from citywise.apps.meeting_mgr.agenda.problem import Problem
+from citywise.apps.meeting_mgr.agenda.problem import Problem, least_minutes
+from citywise.apps.meeting_mgr.agenda.searching import CUT, OFF, Search
 from citywise.reasoning import Request, WindowFacts, parse_file
 from citywise.reasoning.engines.clingo.solver import AnytimeEngine, Found, SolverEngine
 
 MOST_EXACT = 10
-"""Of so many items it is decided by how much each is shortened; of more, which are."""
+"""Of so many items the best plan of all is found; of more, a good one."""
 Wish = Literal["unmoved", "unshortened", "all_placed"]
 """What a plan may be asked to do without."""
 
@@ -33,6 +34,8 @@ class Plan:
     shortened: frozenset[int]
     cost: tuple[int, ...]
     is_best: bool
+    is_whole: bool
+    """Whether the search for it was not cut short by time: what it puts off can be compared."""
     misses: frozenset[tuple[int, int]]
     """Members who still cannot attend, and what."""
 
@@ -48,7 +51,7 @@ class Standing:
 
     cost: tuple[int, ...]
     misses: tuple[tuple[int, int, str], ...]
-    """Who cannot attend what, and why: a capability, `away` or `busy`."""
+    """Who cannot attend what, and why: a capability, `away`, `arriving` or `busy`."""
     too_early: tuple[int, ...]
     """Items that come before what they depend on, or depend on what has been put off."""
     too_late: tuple[int, ...]
@@ -59,6 +62,8 @@ class Standing:
     """Required members without whom there is to be no meeting, and why."""
     absent: tuple[tuple[int, int, int, int], ...]
     """Who could not attend what from which minute until which."""
+    barred: tuple[int, ...]
+    """Items that were put off and whose speakers could not attend them now."""
 
     @property
     def is_possible(self) -> bool:
@@ -79,25 +84,61 @@ def standing(problem: Problem) -> Standing:
         speechless=_items(read["speechless"]),
         cannot_come=tuple(sorted((int(u), why) for u, why in read["cannot_come"])),
         absent=tuple((int(u), int(i), int(f), int(t)) for u, i, f, t in read["hindered"]),
+        barred=_items(read["barred"]),
     )
 
 
-def plan(problem: Problem, until_s: float, *wishes: Wish, patience_s: float = 0) -> Plan | None:
-    """The best plan that is found until a time of `time.monotonic()`; None: there is none.
+def plan(
+    problem: Problem,
+    until_s: float,
+    *wishes: Wish,
+    patience_s: float = 0,
+    stands: Standing | None = None,
+) -> Plan | None:
+    """The best plan that is found until a time of `time.monotonic()`; None: none was.
 
-    With many items those that are shortened lose all they can do without (`giving_back`): there
-    may be better ways then, unless nothing is lost at all. Raises `LimitError` if none was found
-    by then, and `patience_s` later.
+    Of few items it is the best of all. With many it is a good one (`searching`), and those that
+    are shortened lose all they can do without (`giving_back`); `stands` is how the agenda stands,
+    if that is known. A plan that is better than that is worth `patience_s` seconds more. Raises
+    `LimitError` if none at all was found of few items then either.
     """
-    is_rough = len(problem.items) > MOST_EXACT and any(problem.parts)
+    if len(problem.items) > MOST_EXACT:
+        return _searched(problem, stands or standing(problem), until_s, patience_s, wishes)
     engine = AnytimeEngine(meeting_reasoner())
     left_s = max(0.0, until_s - time.monotonic())
-    asked = replace(problem, is_rough=is_rough)
-    found = engine.best(WindowFacts(asked.facts(*wishes)), left_s, patience_s)
-    if found is None:
+    below = stands.cost if stands is not None and stands.is_possible else None
+    found = engine.best(WindowFacts(problem.facts(*wishes)), left_s, patience_s, below)
+    return None if found is None else _plan(problem, found)
+
+
+def _searched(
+    problem: Problem,
+    stands: Standing,
+    until_s: float,
+    patience_s: float,
+    wishes: Sequence[Wish],
+) -> Plan | None:
+    search = Search(problem, stands.absent, stands.barred, wishes)
+    way, is_whole = search.best(until_s, patience_s)
+    if way is None:
         return None
-    best = _plan(asked, found)
-    return replace(best, is_best=False) if is_rough and any(best.cost[:4]) else best
+    items = problem.items
+    order = tuple(int(i) for i in way.order if way.does[i] != OFF)
+    shortened = frozenset(i for i in order if way.does[i] == CUT)
+    plan = Plan(
+        order=order,
+        minutes=tuple(
+            least_minutes(items[i]) if i in shortened else items[i].minutes for i in order
+        ),
+        put_off=frozenset(range(len(items))) - set(order),
+        shortened=shortened,
+        cost=(),
+        is_best=False,
+        is_whole=is_whole,
+        misses=frozenset(),
+    )
+    found = counted(problem, stands, plan)
+    return replace(found, is_best=not any(found.cost))
 
 
 def places(plan: Plan) -> list[tuple[int, int, int]]:
@@ -146,6 +187,7 @@ def _plan(problem: Problem, found: Found) -> Plan:
         shortened=frozenset(_items(read["cut"])),
         cost=found.answer.cost,
         is_best=found.is_best,
+        is_whole=found.is_best,
         misses=frozenset((int(u), int(i)) for u, i, _why in read["misses"]),
     )
 

@@ -32,8 +32,6 @@ class Problem:
     """Until when what is so now is taken to be so."""
     never: frozenset[ItemId]
     """Items that the host has put off."""
-    is_rough: bool = False
-    """Whether items are shortened as much as they can be, or not at all."""
 
     @cached_property
     def open_items(self) -> tuple[Item, ...]:
@@ -59,8 +57,7 @@ class Problem:
     @cached_property
     def parts(self) -> tuple[tuple[int, ...], ...]:
         """By which minutes each item can be shortened: sums of some of these are possible."""
-        exact = [tuple(parts(item)) for item in self.items]
-        return tuple((sum(each),) if each and self.is_rough else each for each in exact)
+        return tuple(tuple(parts(item)) for item in self.items)
 
     def facts(self, *wishes: str) -> str:
         """Everything the rules need, one `atom.` a line; `wishes` are `kept` and the like."""
@@ -112,16 +109,35 @@ class Problem:
             yield from (f"lacking({u},{capability})" for capability in member.lacking())
             yield from (f"hushed({u},{capability})" for capability in member.hushed())
             yield from (f"busy({u},{f},{t})" for f, t in self._calendars[u])
+            if arrives := self._arrivals[u]:
+                yield f"arrives({u},{arrives})"
+
+    @cached_property
+    def _step(self) -> int:
+        """The minutes to which times of members are rounded: more than one where these are more
+        than the solver can look at soon."""
+        exact = [time for member in self.members for span in self._busy(member) for time in span]
+        exact += [self._arrives(member) for member in self.members]
+        return 1 if len({*exact}) <= MOST_TIMES else -(-self.minutes // MOST_TIMES)
 
     @cached_property
     def _calendars(self) -> list[list[tuple[int, int]]]:
-        """When each member is busy, in minutes; in longer steps where the calendars have more
-        different times than the solver can look at soon."""
-        exact = [list(self._busy(member)) for member in self.members]
-        if len({time for spans in exact for span in spans for time in span}) <= MOST_TIMES:
-            return exact
-        step = -(-self.minutes // MOST_TIMES)
-        return [sorted({_rounded(span, step, self.minutes) for span in spans}) for spans in exact]
+        """When each member is busy, in minutes."""
+        return [
+            sorted({_rounded(span, self._step, self.minutes) for span in self._busy(member)})
+            for member in self.members
+        ]
+
+    @cached_property
+    def _arrivals(self) -> list[int]:
+        """In how many minutes each member arrives; 0 for who is not on the way."""
+        return [
+            _rounded((0, self._arrives(member)), self._step, self.minutes)[1]
+            for member in self.members
+        ]
+
+    def _arrives(self, member: Member) -> int:
+        return 0 if member.arrives_ms is None else self._minute(member.arrives_ms)
 
     def _busy(self, member: Member) -> Iterator[tuple[int, int]]:
         """When a member is busy while items may take place, in minutes; an item may end less

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from citywise.apps.meeting_mgr.agenda.causes import absences
 from citywise.apps.meeting_mgr.agenda.giving_back import given_back
@@ -44,14 +45,15 @@ def proposed(
     room_until_ms: int | None = None,
 ) -> Proposal | None:
     """The best way to go on, and alternatives; None where the agenda as it stands is as good
-    as any.
+    as any, or waiting for somebody who is on the way is better.
 
     `people` are all who have joined, also those who have left. `limits_s` seconds are what all
     options together may take: with few items each is proved to be the best, else `is_best` says
-    which is. A new time for the meeting is not proposed where that was `refused`, but what can be
-    done at this one, if anything can. From `room_until_ms` on nobody can go on in the room. Raises
-    `LimitError` if no option at all was found in time, nor in `patience_s` (else `limits_s`)
-    seconds more.
+    which is. Where nothing better than the agenda as it stands was found in time, that is waited
+    for, `patience_s` (else `limits_s`) seconds more. A new time for the meeting is not proposed
+    where that was `refused`, but what can be done at this one, if anything can. From
+    `room_until_ms` on nobody can go on in the room. Raises `LimitError` if no plan at all was
+    found then either.
     """
     started_s = time.monotonic()
     rest = problem(meeting, people, now_ms)
@@ -65,9 +67,11 @@ def proposed(
     if stands.is_possible and not any(stands.cost):
         return None
     patience_s = limits_s if patience_s is None else patience_s
-    found = plan(rest, started_s + _SHARE * limits_s, patience_s=patience_s)
+    found = plan(rest, started_s + _SHARE * limits_s, patience_s=patience_s, stands=stands)
     best = None if found is None else given_back(rest, stands, found)
     if best is None or not is_better(best, stands):
+        return None
+    if best.put_off - rest.returning and _is_worth_waiting(rest, best, started_s + limits_s):
         return None
     settled = Settled(rest, stands, best, started_s + _SETTLED * limits_s)
     best, why = settled.plan, settled.causes
@@ -86,6 +90,23 @@ def proposed(
     others = _alternatives(rest, stands, best, until_s)
     options = (*(_option(rest, each, why) for each in (best, *others)), *past_end)
     return Proposal(at_ms=now_ms, kind=_kind(options[0]), causes=why, options=options)
+
+
+def _is_worth_waiting(rest: Problem, best: Plan, until_s: float) -> bool:
+    """Whether less is put off where the meeting waits for the first who arrives and speaks; of
+    a plan that time cut short this is not known, as it may be the time that makes the difference.
+    """
+    if not best.is_whole:
+        return False
+    speakers = {item.speaker for item in rest.open_items}
+    arrivals = (one.arrives_ms for one in rest.members if one.attendee.id in speakers)
+    later = [at_ms for at_ms in arrivals if at_ms is not None and at_ms > rest.first_ms]
+    if not later:
+        return False
+    found = None
+    with suppress(LimitError):
+        found = plan(replace(rest, first_ms=min(later)), until_s)
+    return found is not None and found.cost[0] < best.cost[0]
 
 
 def same_as(one: Proposal, other: Proposal) -> bool:
@@ -130,7 +151,7 @@ def _alternatives(rest: Problem, stands: Standing, best: Plan, until_s: float) -
         share_s = (until_s - now_s) / (len(wishes) - n)
         found = None
         with suppress(LimitError):
-            found = plan(rest, now_s + share_s, wish)
+            found = plan(rest, now_s + share_s, wish, stands=stands)
         found = None if found is None else given_back(rest, stands, found)
         if found is None or found.way in ways or not is_better(found, stands):
             continue

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from functools import cache
-from zoneinfo import ZoneInfo
 
 from citywise.apps.meeting_mgr import RULES
 from citywise.apps.meeting_mgr.agenda.planning import told
@@ -73,9 +72,8 @@ def _engine() -> SolverEngine:
 
 def _days(now_ms: int) -> Iterator[int]:
     """When the working hours of the days to come begin, but of Saturdays and Sundays."""
-    zone = ZoneInfo(times.ZONE)
-    today = times.from_ms(now_ms).astimezone(zone).date()
-    for day in (today + timedelta(days=n) for n in range(DAYS)):
+    zone = times.zone()
+    for day in (times.local(now_ms).date() + timedelta(days=n) for n in range(DAYS)):
         if day.weekday() < _WEEKDAYS:
             yield times.to_ms(datetime.combine(day, OPENS, zone).astimezone(UTC))
 

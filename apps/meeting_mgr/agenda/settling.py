@@ -37,7 +37,7 @@ class Settled:
         """Whether something more is best."""
         found = None
         with suppress(LimitError):
-            found = plan(self.then, until_s)
+            found = plan(self.then, until_s, stands=self.stands)
         if found is None or not is_better(found, self.stands):
             return False
         found = given_back(self.then, self.stands, found)

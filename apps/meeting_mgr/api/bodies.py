@@ -73,6 +73,8 @@ class ChangedMeeting(ToldMeeting):
     """The one that was read."""
     state: Literal["planned"] | None = None
     """Restores a meeting that was cancelled."""
+    following: bool = False
+    """Whether what changes holds for those of its series that follow, too."""
 
 
 class Action(Value):
@@ -149,6 +151,18 @@ class Sharing(Value):
     sensors: Annotated[tuple[Sensor, ...], Field(max_length=20, strict=False)]
     noted: Annotated[tuple[Sensor, ...], Field(max_length=20, strict=False)] = ()
     """Whose ending they have seen: what of these is in `sensors` is shared again."""
+
+
+class Arriving(Value):
+    """Whether a meeting may know when somebody arrives."""
+
+    tells: bool
+
+
+class TalkTime(Value):
+    """Whether the minutes may say how long somebody spoke."""
+
+    agrees: bool
 
 
 class OwnWord(Value):

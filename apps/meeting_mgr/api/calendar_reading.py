@@ -6,9 +6,9 @@ import logging
 import math
 import signal
 
+from citywise.apps.meeting_mgr.api import gone
 from citywise.apps.meeting_mgr.model import Busy
 from citywise.apps.meeting_mgr.papers import calendar_process
-from citywise.backend.api import gone
 from citywise.backend.app import identity, limits, problems, spawned
 
 LOG = logging.getLogger("citywise.meeting_mgr.calendars")

@@ -23,6 +23,7 @@ from citywise.apps.meeting_mgr.conferences import hooks
 from citywise.apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
 from citywise.apps.meeting_mgr.steps import (
     answering,
+    arriving,
     bounds,
     consent,
     editing,
@@ -31,19 +32,10 @@ from citywise.apps.meeting_mgr.steps import (
     taking_part,
 )
 from citywise.apps.meeting_mgr.steps.drafts import Changes
-from citywise.backend.app import (
-    access,
-    as_json,
-    identity,
-    limits,
-    parameters,
-    problems,
-    read_body,
-    state,
-)
+from citywise.apps.meeting_mgr.store import MOST_MEETINGS
+from citywise.backend.app import access, as_json, identity, limits, parameters, problems, state
 
 blueprint = Blueprint("meetings", __name__)
-MOST_MEETINGS = 500
 
 
 @blueprint.get("/meetings")
@@ -69,7 +61,7 @@ def list_meetings() -> Response:
 def create_meeting() -> Response:
     """A new meeting, whose host is who asks."""
     parameters.only()
-    body = read_body(NewMeeting)
+    body = parameters.body(NewMeeting)
     _refuse_hook(body)
     with working() as work:
         _refuse_more(work, identity.own_id())
@@ -88,12 +80,21 @@ def show_meeting(meeting_id: str) -> Response:
         return _host_view(work, meeting_id)
 
 
+@blueprint.get("/meetings/<meeting_id>/agenda")
+@access.person()
+def show_agenda(meeting_id: str) -> Response:
+    """A meeting's agenda, for another meeting of its host."""
+    parameters.only()
+    with reading() as work:
+        return as_json(views.agenda(work.hosted(meeting_id)))
+
+
 @blueprint.patch("/meetings/<meeting_id>")
 @access.person()
 def change_meeting(meeting_id: str) -> Response:
     """Change what a meeting is to be, or restore one that was cancelled."""
     parameters.only()
-    body = read_body(ChangedMeeting)
+    body = parameters.body(ChangedMeeting)
     _refuse_hook(body)
     _refuse_probing(meeting_id, body)
     with working() as work:
@@ -102,7 +103,8 @@ def change_meeting(meeting_id: str) -> Response:
         if body.state == "planned" and record.state == "cancelled":
             record = work.write(running.restore(record, work.now_ms))
         if (changes := body.changes()).model_fields_set:
-            _write(work, record, editing.edit(record, changes, work.now_ms))
+            edited = editing.edit(record, changes, work.now_ms, following=body.following)
+            _write(work, record, edited)
         answer = _host_view(work, meeting_id)
     state().tell_broker()
     return answer
@@ -111,15 +113,21 @@ def change_meeting(meeting_id: str) -> Response:
 @blueprint.delete("/meetings/<meeting_id>")
 @access.person()
 def cancel_meeting(meeting_id: str) -> Response:
-    """Cancel a meeting; `forever`: remove it and all that is kept of it."""
-    parameters.only("forever")
+    """Cancel a meeting, with `following` those of its series that follow, too; `forever`: remove
+    it and all that is kept of it."""
+    parameters.only("forever", "following")
     with working() as work:
         record = work.hosted(meeting_id)
         if parameters.boolean("forever"):
             store.delete(work.connection, _removable(record).id)
             answer = Response(status=204)
         else:
-            _write(work, record, running.cancel(record, work.now_ms, work.people(record)))
+            cancelled = running.cancel(record, work.now_ms, work.people(record))
+            if parameters.boolean("following"):
+                never = Changes(repeats="never")
+                record_after = editing.edit(cancelled.record, never, work.now_ms).record
+                cancelled = cancelled._replace(record=record_after)
+            _write(work, record, cancelled)
             answer = _host_view(work, meeting_id)
     state().tell_broker()
     return answer
@@ -130,7 +138,7 @@ def cancel_meeting(meeting_id: str) -> Response:
 def act(meeting_id: str) -> Response:
     """Start, go on, end; ask somebody to do something, or put them out."""
     parameters.only()
-    body = read_body(Action)
+    body = parameters.body(Action)
     with working() as work:
         record = work.hosted(meeting_id)
         _write(work, record, _step(work, record, body))
@@ -145,7 +153,7 @@ def act(meeting_id: str) -> Response:
 def override(meeting_id: str, person_id: str) -> Response:
     """Say what somebody can do, whatever their sensors say."""
     parameters.only()
-    body = read_body(Overrides)
+    body = parameters.body(Overrides)
     return _changed(
         meeting_id,
         lambda work, record: taking_part.override(
@@ -159,7 +167,7 @@ def override(meeting_id: str, person_id: str) -> Response:
 def answer_proposal(meeting_id: str, number: int) -> Response:
     """Accept another agenda, decline it, or undo what was accepted."""
     parameters.only()
-    body = read_body(Answer)
+    body = parameters.body(Answer)
 
     def step(work: Work, record: MeetingRecord) -> Step:
         match body.answer:
@@ -178,7 +186,7 @@ def answer_proposal(meeting_id: str, number: int) -> Response:
 def decide(meeting_id: str) -> Response:
     """Note what was decided, for the minutes."""
     parameters.only()
-    body = read_body(TypedDecision)
+    body = parameters.body(TypedDecision)
     return _changed(
         meeting_id,
         lambda work, record: running.decide(record, body.text, body.item, work.now_ms),
@@ -199,6 +207,10 @@ def _write(work: Work, record: MeetingRecord, step: Step) -> None:
     for person in work.people(record):
         if because := sharing.unasked(record, step.record, person):
             work.write(consent.cease(step.record, person, because, work.now_ms))
+    if arriving.is_another(record, step.record):
+        for person in work.people(record):
+            if person.tells_arrival:
+                work.write(arriving.cease(step.record, person, work.now_ms))
 
 
 def _refuse_probing(meeting_id: str, body: ChangedMeeting) -> None:

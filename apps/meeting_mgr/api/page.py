@@ -5,12 +5,10 @@ None of them holds anything of a meeting; they ask for it.
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
-from citywise.apps.meeting_mgr.conferences import framing
-from citywise.backend.api import security
+from citywise.apps.meeting_mgr import settings as configured
 from citywise.backend.app import access, page, state
-from citywise.backend.network import websocket
 
 blueprint = Blueprint("meeting_pages", __name__)
 
@@ -33,8 +31,13 @@ def show_meeting(meeting_id: str) -> Response:
 @access.door
 def show_meet(meeting_id: str) -> Response:
     """The participant's page; what follows `?key=` is the link's secret and stays there."""
-    framing.allow()
-    broker = websocket.address(state().settings, request.host)
-    if broker is not None:
-        security.allow("connect-src", websocket.origin(broker))
-    return page("meet", meeting_id=meeting_id, section="meetings")
+    jitsi = configured.of(state().settings).jitsi
+    return page(
+        "meet",
+        meeting_id=meeting_id,
+        section="meetings",
+        has_broker=True,
+        granted={jitsi: ("script-src", "frame-src", "camera", "microphone", "display-capture")}
+        if jitsi
+        else {},
+    )

@@ -33,15 +33,13 @@ from citywise.backend.app import (
     aside,
     identity,
     limits,
+    mail,
     parameters,
     problems,
-    read_body,
     state,
     times,
     translator,
 )
-from citywise.backend.mail.transport import NoServerError, ServerError
-from citywise.backend.people import accounts
 
 LOG = logging.getLogger("citywise.meeting_mgr.papers")
 blueprint = Blueprint("meeting_papers", __name__)
@@ -72,7 +70,7 @@ def show_invitation(meeting_id: str) -> Response:
 def send_invitations(meeting_id: str) -> Response:
     """Send an invitation, or what has changed of it, by mail."""
     parameters.only("lang")
-    body = read_body(Invite)
+    body = parameters.body(Invite)
     invited = _invited(meeting_id)
     to = _recipients(invited.record, body)
     limits.spend("mails", f"user {identity.own_id()}", max(1, len(to)))
@@ -80,10 +78,10 @@ def send_invitations(meeting_id: str) -> Response:
     mails = letters.written(invited, to, times.wall_ms(), t)
     try:
         sent = mailing.send(mails, state().settings, invited.organizer.name)
-    except NoServerError as error:
+    except mail.NoServerError as error:
         detail = f"{error}, or give people the invitation as a file"
         raise problems.ProblemError(409, "mail-not-configured", "No mail", detail) from None
-    except ServerError as error:
+    except mail.ServerError as error:
         # Which server, and what is wrong with it, is for who runs this system.
         LOG.warning("invitations cannot be sent: %s", error)
         detail = (
@@ -175,8 +173,8 @@ def _invited(meeting_id: str) -> Invited:
     origin = Showing.of_request().origin
     with reading() as work:
         record = work.hosted(meeting_id)
-        host = accounts.find(work.connection, record.user)
-    name = record.meeting.title if host is None else host.name
+        host = identity.name_of(work.connection, record.user)
+    name = record.meeting.title if host is None else host
     link = joining.url(origin, record.id, record.join_key)
     return Invited(record, Organizer(name, state().settings.mail.sender), link)
 

@@ -11,12 +11,12 @@ from flask import Blueprint, Response, request
 
 from citywise.apps.meeting_mgr import readings, store, topics, views
 from citywise.apps.meeting_mgr.api import rights
-from citywise.apps.meeting_mgr.api.bodies import Joining, OwnWord, Sharing
+from citywise.apps.meeting_mgr.api.bodies import Arriving, Joining, OwnWord, Sharing, TalkTime
 from citywise.apps.meeting_mgr.api.rights import Seat, Work, reading, seated, working
 from citywise.apps.meeting_mgr.api.showing import Showing
 from citywise.apps.meeting_mgr.model import Person
 from citywise.apps.meeting_mgr.record import MeetingError, Step
-from citywise.apps.meeting_mgr.steps import consent, taking_part
+from citywise.apps.meeting_mgr.steps import arriving, consent, taking_part, talk_time
 from citywise.apps.meeting_mgr.telling import person_channel
 from citywise.backend.app import (
     access,
@@ -26,10 +26,8 @@ from citywise.backend.app import (
     limits,
     parameters,
     problems,
-    read_body,
     state,
 )
-from citywise.backend.network import websocket
 
 blueprint = Blueprint("meeting_people", __name__)
 MOST_PEOPLE = 500
@@ -54,7 +52,7 @@ def join(meeting_id: str) -> Response:
     """Take part: the browser is given what says from now on who it is in this meeting."""
     parameters.only()
     identity.refuse_unproven(identity.principal())
-    body = read_body(Joining)
+    body = parameters.body(Joining)
     with working() as work:
         record = work.linked(meeting_id, body.key)
         there = work.people(record)
@@ -88,7 +86,7 @@ def show_own(meeting_id: str) -> Response:
 def say(meeting_id: str) -> Response:
     """Say where one is, ask to speak, or mute oneself."""
     parameters.only()
-    body = read_body(OwnWord)
+    body = parameters.body(OwnWord)
     return _changed(
         meeting_id,
         lambda work, seat: taking_part.say(*seat, work.now_ms, **body.model_dump()),
@@ -123,11 +121,38 @@ def share(meeting_id: str) -> Response:
     What was ended meanwhile stays so unless that is `noted`.
     """
     parameters.only()
-    body = read_body(Sharing)
+    body = parameters.body(Sharing)
     return _changed(
         meeting_id,
         lambda work, seat: consent.share(*seat, body.sensors, work.now_ms, body.noted),
     )
+
+
+@blueprint.put("/meetings/<meeting_id>/people/me/arrival")
+@access.key_holder
+@limits.counted_itself
+def tell_arrival(meeting_id: str) -> Response:
+    """Let the meeting know when one arrives by the trip that one follows, or no longer."""
+    parameters.only()
+    if not parameters.body(Arriving).tells:
+        return _changed(meeting_id, lambda work, seat: arriving.withdraw(*seat, work.now_ms))
+
+    def agree(work: Work, seat: Seat) -> Step:
+        if seat.person.user is not None:
+            _require_login(seat.person.user)
+        return arriving.agree(*seat, work.now_ms)
+
+    return _changed(meeting_id, agree)
+
+
+@blueprint.put("/meetings/<meeting_id>/people/me/talk-time")
+@access.key_holder
+@limits.counted_itself
+def agree_talk_time(meeting_id: str) -> Response:
+    """Let the minutes say how long one spoke, if all agree, or no longer."""
+    parameters.only()
+    step = talk_time.agree if parameters.body(TalkTime).agrees else talk_time.withdraw
+    return _changed(meeting_id, lambda _, seat: step(*seat))
 
 
 @blueprint.post("/meetings/<meeting_id>/people/me/readings")
@@ -159,7 +184,7 @@ def open_mqtt(meeting_id: str) -> Response:
     """Where and as whom to tell readings by MQTT; earlier passwords are void."""
     parameters.only()
     city = state().settings
-    url = websocket.address(city, request.host)
+    url = state().broker_url()
     with seated(meeting_id) as (work, seat):
         consent.require_open(seat.record)
         if url is None:
@@ -176,6 +201,14 @@ def _changed(meeting_id: str, step: Callable[[Work, Seat], Step]) -> Response:
     with seated(meeting_id) as (work, seat):
         work.write(step(work, seat))
         return _participant_view(work, work.seat(meeting_id))
+
+
+def _require_login(user: str) -> None:
+    """Raise unless it is an account itself that asks: a seat opens nothing of it."""
+    identity.refuse_token("all")
+    identity.refuse_unproven(identity.principal())
+    if identity.own_id() != user:
+        raise identity.log_in()
 
 
 def _participant_view(work: Work, seat: Seat, status: int = 200) -> Response:

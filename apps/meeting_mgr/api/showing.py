@@ -12,7 +12,6 @@ from citywise.apps.meeting_mgr.conferences import conference
 from citywise.apps.meeting_mgr.model import Person
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.apps.meeting_mgr.views import View
-from citywise.backend.api.origin import origin
 from citywise.backend.app import Settings, state
 
 
@@ -26,8 +25,7 @@ class Showing:
     @classmethod
     def of_request(cls) -> Showing:
         """For who asks now."""
-        settings = state().settings
-        return cls(settings, origin(settings.web))
+        return cls(state().settings, state().origin())
 
     def host(self, record: MeetingRecord, people: Sequence[Person], now_ms: int) -> View:
         """The meeting as its host sees it at a wall time."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import orjson
 from flask import Blueprint, Response, current_app
 
+from citywise.apps.meeting_mgr.api import open_pages
 from citywise.apps.meeting_mgr.api.rights import reading
 from citywise.apps.meeting_mgr.api.showing import Showing
 from citywise.apps.meeting_mgr.api.snapshots import Snapshots
 from citywise.apps.meeting_mgr.telling import MEETING, host_channel, person_channel
-from citywise.backend.app import Reader, access, event_stream, identity, limits, parameters, state
+from citywise.backend.app import access, event_stream, identity, limits, parameters, state
 
 blueprint = Blueprint("meeting_stream", __name__)
 _EXTENSION = "citywise-meetings"
@@ -23,7 +24,9 @@ def stream_events(meeting_id: str) -> Response:
     parameters.only("last_event_id")
     with reading() as work:
         work.hosted(meeting_id)
-    reader = Reader.of(identity.principal(), host_channel(meeting_id), limits.address())
+    reader = event_stream.Reader.of(
+        identity.principal(), host_channel(meeting_id), limits.address()
+    )
     return _served(reader, meeting_id)
 
 
@@ -34,11 +37,13 @@ def stream_own_events(meeting_id: str) -> Response:
     parameters.only("last_event_id")
     with reading() as work:
         person = work.seat(meeting_id).person.id
-    reader = Reader(person_channel(person), address=limits.address())
-    return _served(reader, meeting_id, person)
+    reader = event_stream.Reader(person_channel(person), address=limits.address())
+    answer = _served(reader, meeting_id, person)
+    answer.call_on_close(open_pages.opened(person))
+    return answer
 
 
-def _served(reader: Reader, meeting_id: str, viewer: str = "") -> Response:
+def _served(reader: event_stream.Reader, meeting_id: str, viewer: str = "") -> Response:
     """The stream of a reader: of the host, or of somebody who takes part."""
     web, snapshots, showing = state(), _snapshots(), Showing.of_request()
 

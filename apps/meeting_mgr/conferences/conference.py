@@ -19,7 +19,8 @@ from citywise.backend.app import times
 Body = dict[str, Any]
 TOLD: tuple[Change, ...] = (
     *("started", "item", "extended", "ended", "cancelled", "restored"),
-    *("joined", "left", "removed", "muted", "presenting", "asked", "handed_over", "overridden"),
+    *("joined", "left", "removed", "away", "back", "muted", "presenting", "asked"),
+    *("handed_over", "overridden"),
     *("abilities", "presence", "accepted", "undone"),
 )
 """The changes that another conference system can act on."""
@@ -138,7 +139,7 @@ def _told_of(person: Person) -> Body:
     return {
         "id": person.id,
         "name": person.name,
-        "here": person.left_ms is None,
+        "here": person.is_there,
         "presence": state.presence,
         "hand": person.hand,
         "muted": person.muted,

@@ -12,8 +12,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from citywise.apps.meeting_mgr.model import Hook
-from citywise.backend.app import CitywiseError
-from citywise.backend.network.reach import guarded
+from citywise.backend.app import CitywiseError, reach
 
 TIMEOUT_S = 5.0
 _READ_BYTES = 1024
@@ -97,8 +96,8 @@ def _connection(address: SplitResult, exempt: Collection[str]) -> http.client.HT
     host, more = address.hostname or "", {"port": address.port, "timeout": TIMEOUT_S}
     if address.scheme == "https":
         context = ssl.create_default_context()
-        return guarded(http.client.HTTPSConnection, exempt)(host, context=context, **more)
-    return guarded(http.client.HTTPConnection, exempt)(host, **more)
+        return reach.guarded(http.client.HTTPSConnection, exempt)(host, context=context, **more)
+    return reach.guarded(http.client.HTTPConnection, exempt)(host, **more)
 
 
 def _split(url: str) -> SplitResult | None:

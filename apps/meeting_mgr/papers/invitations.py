@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Literal, NamedTuple
-from zoneinfo import ZoneInfo
 
-from icalendar import Alarm, Calendar, Event, vCalAddress, vText
+from icalendar import Alarm, Calendar, Event, vCalAddress, vRecur, vText
 
 from citywise.apps.meeting_mgr.model import Attendee, Item, Meeting
 from citywise.apps.meeting_mgr.planned import Span, planned
 from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.steps import repeating
 from citywise.backend.app import times
 
 PRODUCT = "-//Citywise//meeting_mgr//EN"
@@ -49,12 +49,16 @@ def method(record: MeetingRecord) -> Method:
 def calendar(invited: Invited, now_ms: int, t: Translate) -> bytes:
     """An invitation, a change of it (the same id, a higher sequence) or its cancellation.
 
-    Times are in UTC, which every calendar shows in its own zone; `t` translates.
+    Times are in UTC, which every calendar shows in its own zone; those of a series are by the
+    city's clock, so that it stays at its hour when summer time ends. `t` translates.
     """
     record = invited.record
     entry = new_calendar()
     entry.add("method", method(record))
-    entry.add_component(_event(invited, now_ms, t))
+    for event in _events(invited, now_ms, t):
+        entry.add_component(event)
+    if invited.record.meeting.series is not None:
+        entry.add_missing_timezones()
     return bytes(entry.to_ical())
 
 
@@ -68,14 +72,15 @@ def new_calendar() -> Calendar:
 
 def uid(record: MeetingRecord) -> str:
     """By which a calendar knows a meeting again."""
-    return f"{record.id}@citywise"
+    found = record.meeting.series
+    return f"{record.id if found is None else found.id}@citywise"
 
 
 def described(invited: Invited, now_ms: int, t: Translate) -> str:
     """Agenda and link as lines of text: what takes place at the meeting, and when."""
     record, link = invited.record, invited.link
     lines = [
-        f"{clock(span.starts_ms)} {_titled(record.meeting, item, t)}"
+        f"{times.clock(span.starts_ms)} {_titled(record.meeting, item, t)}"
         for item, span in _takes_place(record, now_ms)
     ]
     agenda = [t("papers.agenda"), *lines] if lines else []
@@ -94,32 +99,43 @@ def _takes_place(record: MeetingRecord, now_ms: int) -> list[tuple[Item, Span]]:
     ]
 
 
-def clock(ms: int) -> str:
-    """Hours and minutes by the city's clock."""
-    return local(ms).strftime("%H:%M")
-
-
-def local(ms: int) -> datetime:
-    """A time by the city's clock."""
-    return times.from_ms(ms).astimezone(ZoneInfo(times.ZONE))
-
-
 def _titled(meeting: Meeting, item: Item, t: Translate) -> str:
     speaker = meeting.named(item.speaker)
     about = t("papers.minutes", n=item.minutes)
     return f"{item.title} ({about if speaker is None else f'{speaker}, {about}'})"
 
 
+def _events(invited: Invited, now_ms: int, t: Translate) -> Iterator[Event]:
+    """The meeting; of a series the series from now on, and this one where it is another time, or
+    alone where it is cancelled."""
+    record = invited.record
+    found = record.meeting.series
+    is_again = found is not None and found.every is not None
+    if found is None or not is_again:
+        yield _event(invited, now_ms, t)
+        return
+    if record.state != "cancelled":
+        plan = found.plan.model_copy(update={"series": found})
+        series = _event(invited._replace(record=record._replace(meeting=plan)), now_ms, t)
+        series.add("rrule", vRecur.from_ical(found.rule))
+        yield series
+    if record.state == "cancelled" or repeating.is_other(record.meeting):
+        one = _event(invited, now_ms, t)
+        one.add("recurrence-id", times.local(found.plan.starts_ms))
+        yield one
+
+
 def _event(invited: Invited, now_ms: int, t: Translate) -> Event:
     record, meeting = invited.record, invited.record.meeting
+    written = times.from_ms if meeting.series is None else times.local
     event = Event()
     event.add("uid", uid(record))
     event.add("sequence", record.version)
     event.add("dtstamp", times.from_ms(now_ms))
     event.add("created", times.from_ms(record.created_ms))
     event.add("last-modified", times.from_ms(record.updated_ms))
-    event.add("dtstart", times.from_ms(meeting.starts_ms))
-    event.add("dtend", times.from_ms(meeting.ends_ms))
+    event.add("dtstart", written(meeting.starts_ms))
+    event.add("dtend", written(meeting.ends_ms))
     event.add("summary", meeting.title)
     event.add("location", meeting.room.name)
     if meeting.room.lat is not None and meeting.room.lon is not None:

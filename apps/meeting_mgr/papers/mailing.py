@@ -9,13 +9,7 @@ from typing import NamedTuple
 
 from citywise.apps.meeting_mgr.papers.invitations import Method
 from citywise.backend.app import Settings
-from citywise.backend.mail.transport import (
-    RefusedError,
-    ServerError,
-    addressed,
-    connected,
-    hand_over,
-)
+from citywise.backend.app import mail as mailing
 
 
 class Letter(NamedTuple):
@@ -43,11 +37,12 @@ def send(letters: Sequence[Letter], settings: Settings, from_name: str) -> list[
     keep the others. Raises `ServerError` where none can be sent, `NoServerError` without a server.
     """
     mail, found = settings.mail, list[Sent]()
-    with connected(mail) as server:
+    with mailing.connected(mail) as server:
         for letter in letters:
             try:
-                hand_over(server, message(letter, mail.sender or "", from_name), mail.timeout_s)
-            except (RefusedError, ServerError) as error:
+                made = message(letter, mail.sender or "", from_name)
+                mailing.hand_over(server, made, mail.timeout_s)
+            except (mailing.RefusedError, mailing.ServerError) as error:
                 # Also where the server takes nothing more, or the connection breaks: what was sent
                 # before is not to be sent again.
                 found.append(Sent(letter.to, str(error)))
@@ -59,8 +54,8 @@ def send(letters: Sequence[Letter], settings: Settings, from_name: str) -> list[
 def message(letter: Letter, sender: str, from_name: str) -> EmailMessage:
     """A letter as mail: its text, and the invitation both as a part and as a file."""
     mail = EmailMessage()
-    mail["From"] = addressed(from_name, sender)
-    mail["To"] = addressed(letter.name, letter.to)
+    mail["From"] = mailing.addressed(from_name, sender)
+    mail["To"] = mailing.addressed(letter.name, letter.to)
     mail["Subject"] = letter.subject
     mail["Date"] = formatdate()
     mail["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2])

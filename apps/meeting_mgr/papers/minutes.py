@@ -32,8 +32,10 @@ from citywise.apps.meeting_mgr.model import (
     Proposal,
     Reason,
 )
+from citywise.apps.meeting_mgr.papers.talk_time import Spoke, spoken
 from citywise.apps.meeting_mgr.planned import meant
 from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.steps import talk_time
 
 SHORTEST_MS = 10_000
 """What is unknown for less than that, or the dwell time, when somebody comes is not told."""
@@ -115,6 +117,8 @@ class Minutes(NamedTuple):
     agenda: Sequence[Happened]
     proposals: Sequence[Proposed]
     decisions: Sequence[Decided]
+    spoken: Sequence[Spoke] | None
+    """How long who spoke; None: not all agree that it is said."""
 
     def named(self, cause: Cause) -> str | None:
         """Who a cause of a proposal is about."""
@@ -140,6 +144,9 @@ def made(
         agenda=_agenda(record, happened),
         proposals=_proposals(record, happened),
         decisions=[Decided(one.at_ms, one.text, _title(meeting, one)) for one in meeting.decisions],
+        spoken=spoken(meeting, people, happened, ended_ms)
+        if talk_time.is_agreed(record, people)
+        else None,
     )
 
 
@@ -267,8 +274,7 @@ def _happened(
 def _planned(record: MeetingRecord) -> dict[str, tuple[int, int]]:
     """When each item was meant to begin and for how many minutes, before the first proposal
     that was accepted and stayed so."""
-    accepted = (one for one in record.proposals if one.answer == "accepted")
-    first = next((one for one in accepted if one.before is not None), None)
+    first = record.first_accepted()
     agenda = record.meeting.agenda if first is None else first.before or ()
     times = None if first is None else first.before_times
     spans = meant(agenda, times[0] if times else record.meeting.starts_ms)

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from flask import render_template
 
-from citywise.apps.meeting_mgr.papers.invitations import Translate, clock
+from citywise.apps.meeting_mgr.papers.invitations import Translate
 from citywise.apps.meeting_mgr.papers.minutes import Ableness, Minutes, Part, Span
 from citywise.apps.meeting_mgr.papers.minutes_words import Words
-from citywise.backend.api.security import nonce
+from citywise.backend.app import times
 
 WIDTH = 600
 """Of a line of time, in its own units; the page stretches it."""
@@ -51,9 +51,8 @@ def page(minutes: Minutes, language: str, t: Translate) -> str:
         minutes=minutes,
         people=[_drawn(minutes, part, words) for part in minutes.parts],
         width=WIDTH,
-        begin=clock(minutes.began_ms),
-        end=clock(minutes.ended_ms),
-        nonce=nonce(),
+        begin=times.clock(minutes.began_ms),
+        end=times.clock(minutes.ended_ms),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from citywise.apps.meeting_mgr.model import Capability, Cause, Proposed
-from citywise.apps.meeting_mgr.papers.invitations import Translate, clock, local
+from citywise.apps.meeting_mgr.papers.invitations import Translate
 from citywise.apps.meeting_mgr.papers.minutes import (
     Ableness,
     Decided,
@@ -16,6 +16,8 @@ from citywise.apps.meeting_mgr.papers.minutes import (
     Span,
 )
 from citywise.apps.meeting_mgr.papers.minutes import Proposed as Answered
+from citywise.apps.meeting_mgr.planned import MINUTE_MS
+from citywise.backend.app import times
 
 
 class Section(NamedTuple):
@@ -46,6 +48,7 @@ class Words:
             Section(t("papers.meeting"), self.head()),
             Section(t("meetings.decisions"), decided),
             Section(t("papers.agenda.happened"), [self.item(one) for one in told.agenda]),
+            Section(t("papers.talk_time"), self.talk_time()),
             Section(
                 t("papers.people"),
                 parts=[(self.person(one), list(self.abilities(one))) for one in told.parts],
@@ -57,7 +60,7 @@ class Words:
     def head(self) -> list[str]:
         """When and where it was, who was there and who was not."""
         t, told = self._t, self._minutes
-        day = local(told.began_ms).strftime("%d.%m.%Y")
+        day = times.local(told.began_ms).strftime("%d.%m.%Y")
         planned = self.span(told.meeting.starts_ms, told.meeting.ends_ms)
         held = "papers.held" if told.is_over else "papers.held.so_far"
         lines = [
@@ -74,7 +77,7 @@ class Words:
 
     def decision(self, one: Decided) -> str:
         """What was decided, under which item and when."""
-        at = clock(one.at_ms)
+        at = times.clock(one.at_ms)
         if one.item is None:
             return self._t("papers.decided", text=one.text, at=at)
         return self._t("papers.decided.item", text=one.text, at=at, item=one.item)
@@ -94,7 +97,7 @@ class Words:
             "papers.item.planned",
             title=title,
             happened=happened,
-            at=clock(one.planned_ms),
+            at=times.clock(one.planned_ms),
             n=one.planned_minutes,
         )
 
@@ -106,6 +109,19 @@ class Words:
             return f"{one.title} ({one.speaker})"
         former = ", ".join(one.formerly)
         return self._t("papers.item.handed", title=one.title, name=one.speaker, former=former)
+
+    def talk_time(self) -> list[str]:
+        """How long who spoke, and what counts; nothing where the host does not ask for it."""
+        t, told = self._t, self._minutes
+        if not told.meeting.rules.talk_time:
+            return []
+        if told.spoken is None:
+            return [t("papers.talk_time.not_agreed")]
+        spoke = [
+            t("papers.spoke", name=one.name, n=_minutes(one.length_ms), items=", ".join(one.items))
+            for one in told.spoken
+        ]
+        return [*spoke, t("papers.talk_time.counted")]
 
     # --- People -------------------------------------------------------------------------------
 
@@ -154,7 +170,7 @@ class Words:
 
     def span(self, from_ms: int, until_ms: int) -> str:
         """From when to when."""
-        return f"{clock(from_ms)}–{clock(until_ms)}"
+        return f"{times.clock(from_ms)}–{times.clock(until_ms)}"
 
     # --- Proposals ----------------------------------------------------------------------------
 
@@ -164,10 +180,10 @@ class Words:
         option = proposal.options[proposal.chosen or 0]
         is_own = proposal.automatic and proposal.answer == "accepted"
         answer = "automatic" if is_own else proposal.answer
-        at = "" if one.answered_ms is None else clock(one.answered_ms)
+        at = "" if one.answered_ms is None else times.clock(one.answered_ms)
         return t(
             "papers.proposed",
-            at=clock(one.at_ms),
+            at=times.clock(one.at_ms),
             what=self._capital(self._change(option)),
             why="; ".join(self._cause(cause) for cause in proposal.causes),
             answer=t(f"papers.answer.{answer}", at=at),
@@ -193,15 +209,15 @@ class Words:
         at = {one.item: one for one in option.agenda}
         parts = []
         if option.starts_ms is not None:
-            day, time = local(option.starts_ms).strftime("%d.%m.%Y %H:%M").split()
+            day, time = times.local(option.starts_ms).strftime("%d.%m.%Y %H:%M").split()
             parts.append(t("meetings.change.starts", day=day, time=time))
         if option.ends_ms is not None:
-            parts.append(t("meetings.change.ends", time=clock(option.ends_ms)))
+            parts.append(t("meetings.change.ends", time=times.clock(option.ends_ms)))
         for item in (one for one in option.taken_up if one in at):
-            again = {"title": self._quoted(item), "time": clock(at[item].starts_ms)}
+            again = {"title": self._quoted(item), "time": times.clock(at[item].starts_ms)}
             parts.append(t("meetings.change.taken_up", **again))
         for item in (one for one in option.moved if one in at):
-            moved = {"title": self._quoted(item), "time": clock(at[item].starts_ms)}
+            moved = {"title": self._quoted(item), "time": times.clock(at[item].starts_ms)}
             parts.append(t("meetings.change.moved", **moved))
         for item in (one for one in option.shortened if one in at):
             shorter = {"title": self._quoted(item), "n": at[item].minutes}
@@ -221,3 +237,8 @@ class Words:
 
     def _capital(self, text: str) -> str:
         return text[:1].upper() + text[1:]
+
+
+def _minutes(length_ms: int) -> int:
+    """Full minutes, at least one."""
+    return max(1, round(length_ms / MINUTE_MS))

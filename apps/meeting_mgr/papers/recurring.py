@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
 
 from dateutil.rrule import rrulestr
 from icalendar import Event
@@ -77,7 +76,7 @@ def occurrences(event: Event, asked: Span, steps: Steps) -> list[datetime]:
 def zone_of(moment: date | datetime) -> tzinfo:
     """That of a moment; whole days and times without one are the city's."""
     zone = moment.tzinfo if isinstance(moment, datetime) else None
-    return zone or ZoneInfo(times.ZONE)
+    return zone or times.zone()
 
 
 def naive(moment: date | datetime, zone: tzinfo) -> datetime:

@@ -27,7 +27,7 @@ from citywise.apps.meeting_mgr.conferences.hooks import HookError, Message, Outc
 from citywise.apps.meeting_mgr.process.faults import PASSING, tell
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.apps.meeting_mgr.telling import MEETING, host_channel
-from citywise.backend.app import OutboxRow, Settings, outbox, times
+from citywise.backend.app import Settings, outbox, times
 
 LOG = logging.getLogger("citywise.meeting_mgr.hooks")
 POLL_S = 0.2
@@ -111,11 +111,11 @@ class Deliveries:
         if newest == self._cursor:
             return []
         query = (
-            select(OutboxRow.id, OutboxRow.body, OutboxRow.created_ms)
-            .where(OutboxRow.id > self._cursor, OutboxRow.id <= newest)
-            .where(OutboxRow.kind == MEETING)
-            .where(OutboxRow.user.startswith(_HOSTS, autoescape=True))
-            .order_by(OutboxRow.id)
+            select(outbox.OutboxRow.id, outbox.OutboxRow.body, outbox.OutboxRow.created_ms)
+            .where(outbox.OutboxRow.id > self._cursor, outbox.OutboxRow.id <= newest)
+            .where(outbox.OutboxRow.kind == MEETING)
+            .where(outbox.OutboxRow.user.startswith(_HOSTS, autoescape=True))
+            .order_by(outbox.OutboxRow.id)
             .limit(_BATCH)
         )
         return [News(*row) for row in connection.execute(query)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, select
 
 from citywise.apps.meeting_mgr.telling import MEETING
-from citywise.backend.app import OutboxRow, outbox
+from citywise.backend.app import outbox
 
 
 class Follower:
@@ -16,7 +16,7 @@ class Follower:
 
     def changes(self, connection: Connection) -> dict[str, set[str]]:
         """What has changed in which meeting since the last time."""
-        row, until = OutboxRow, outbox.newest(connection)
+        row, until = outbox.OutboxRow, outbox.newest(connection)
         if until == self._position:
             return {}
         between = (row.id > self._position, row.id <= until)

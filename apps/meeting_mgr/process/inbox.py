@@ -15,7 +15,7 @@ import paho.mqtt.client as paho
 from citywise.apps.meeting_mgr import topics
 from citywise.apps.meeting_mgr.model import APP
 from citywise.apps.meeting_mgr.topics import Source
-from citywise.backend.app import BrokerSession, Settings, times
+from citywise.backend.app import Settings, handing, times
 
 MOST = 20_000
 """Messages that wait to be taken; beyond it the oldest go."""
@@ -34,7 +34,7 @@ class Inbox:
 
     def __init__(self, settings: Settings) -> None:
         self._prefix = settings.broker.prefix
-        self._session = BrokerSession(
+        self._session = handing.BrokerSession(
             settings.broker, APP, topics.TOPICS.read, hear=self._hear, is_told=True
         )
         self._waiting: deque[Heard] = deque(maxlen=MOST)

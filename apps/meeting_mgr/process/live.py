@@ -61,6 +61,11 @@ class Live:
 
     # -- what is heard ------------------------------------------------------------------
 
+    def heard_ms(self, person: str) -> int:
+        """When a device of somebody was last heard, or this process began to listen."""
+        heard = (at_ms for _value, at_ms in self._latest[person].values.values())
+        return max(heard, default=self._since_ms)
+
     def hear(self, person: str, payload: bytes, heard_ms: int) -> bool:
         """Note a reading; False if it is of nobody who is there, came late, or long before the
         meeting.

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, Engine, select
 from citywise.apps.meeting_mgr import store
 from citywise.apps.meeting_mgr.capabilities import Capabilities, Concluded, Situation
 from citywise.apps.meeting_mgr.model import OPEN
+from citywise.apps.meeting_mgr.process import absence, arriving
 from citywise.apps.meeting_mgr.process.aside import Aside
 from citywise.apps.meeting_mgr.process.faults import PASSING, tell
 from citywise.apps.meeting_mgr.process.following import Follower
@@ -29,9 +30,14 @@ from citywise.apps.meeting_mgr.process.suggesting import Suggested, Suggester, a
 from citywise.apps.meeting_mgr.readings import BadReadingError
 from citywise.apps.meeting_mgr.record import Change, Step
 from citywise.apps.meeting_mgr.steps import taking_part
+from citywise.apps.meeting_mgr.steps.arriving import found as arrival_found
 from citywise.apps.meeting_mgr.tables import MeetingRow
 from citywise.backend.app import Settings, outbox, times
 
+ARRIVALS_S = 2.0
+"""So often it is asked when those arrive who are on the way."""
+PAGES_S = 1.0
+"""So often it is looked whose pages are open."""
 AGAIN_S = 60.0
 """So often agendas of running meetings are thought about because time passes."""
 TRIM_AFTER = 1000
@@ -47,10 +53,12 @@ _IRRELEVANT: frozenset[Change] = frozenset(
         "proposed",
         "declined",
         "outdated",
+        "talk_time",
     )
 )
 """Changes that no agenda depends on."""
 _T = TypeVar("_T")
+_News = TypeVar("_News", absence.News, arriving.News)
 _ByMeeting = Mapping[str, Sequence[Concluded]]
 
 
@@ -61,6 +69,7 @@ class Reasoner:
 
     def __init__(self, settings: Settings, engine: Engine) -> None:
         self._engine = engine
+        self._settings = settings
         self._boxes = store.boxes_of(settings)
         self._capabilities = Capabilities()
         self._suggester = Suggester()
@@ -69,7 +78,7 @@ class Reasoner:
         self._aside = Aside()
         self._unheard: deque[Heard] = deque(maxlen=MOST)
         self._since_ms, self._now_ms = times.wall_ms(), 0
-        self._again_at = time.monotonic()
+        self._again_at = self._arrivals_at = self._pages_at = time.monotonic()
         self._written: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         """Readings that were `heard`, those of nobody who is there (`unknown`), and those that
@@ -101,6 +110,8 @@ class Reasoner:
         while self._unheard:
             self._hear(self._unheard.popleft(), now_ms)
         self._conclude(now_ms)
+        self._expect(now_ms)
+        self._miss(now_ms)
         self._suggest(now_ms)
 
     def close(self) -> None:
@@ -231,6 +242,67 @@ class Reasoner:
                     step = taking_part.concluded(live.record, person, one.state, now_ms)
                     if step.people:
                         yield step
+
+    # -- who is on the way ----------------------------------------------------------------
+
+    def _expect(self, now_ms: int) -> None:
+        """Note when those arrive who let their meeting know; where that fails, the others go on."""
+        if time.monotonic() < self._arrivals_at:
+            return
+        self._arrivals_at = time.monotonic() + ARRIVALS_S
+        try:
+            with self._engine.connect() as connection:
+                lives = self._lives.values()
+                found = arriving.news(connection, self._settings, lives, now_ms)
+            if found:
+                self._note_arrivals(found, now_ms)
+        except PASSING:
+            raise
+        except Exception as error:  # noqa: BLE001 - what is known of arrivals stays as it is
+            tell("arrivals", error)
+
+    def _note_arrivals(self, found: Iterable[arriving.News], now_ms: int) -> None:
+        """Write when people arrive."""
+
+        def step(one: arriving.News, live: Live) -> Step:
+            return arrival_found(live.record, live.people[one.person], one.arrives_ms, now_ms)
+
+        self._note(found, step)
+
+    # -- who is away ----------------------------------------------------------------------
+
+    def _miss(self, now_ms: int) -> None:
+        """Note who has closed the page, or is back."""
+        if time.monotonic() < self._pages_at:
+            return
+        self._pages_at = time.monotonic() + PAGES_S
+        with self._engine.connect() as connection:
+            pages = store.pages(connection)
+        found = absence.news(pages, self._lives.values(), now_ms)
+
+        def step(one: absence.News, live: Live) -> Step:
+            turn = taking_part.go_away if one.is_away else taking_part.come_back
+            return turn(live.record, live.people[one.person], now_ms)
+
+        if found:
+            self._note(found, step)
+
+    def _note(self, found: Iterable[_News], step: Callable[[_News, Live], Step]) -> None:
+        """Write what was found of people, but for meetings that have changed meanwhile: soon
+        again."""
+        noted: dict[str, set[str]] = {}
+        with self._engine.begin() as connection:
+            outbox.begin(connection)
+            self._read(connection)
+            for one in found:
+                if one.meeting not in self._changed:
+                    made = step(one, self._lives[one.meeting])
+                    store.write(connection, self._boxes, made)
+                    noted.setdefault(one.meeting, set()).add(made.change)
+            written = outbox.newest(connection)
+        self._outbox.skip(written)
+        for meeting, words in noted.items():
+            self._changed.setdefault(meeting, set()).update(words)
 
     # -- what is suggested ----------------------------------------------------------------
 

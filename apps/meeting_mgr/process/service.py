@@ -12,19 +12,19 @@ import time
 
 from sqlalchemy import Engine
 
-from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr import reminders, store
 from citywise.apps.meeting_mgr.model import APP
-from citywise.apps.meeting_mgr.process import deliveries
+from citywise.apps.meeting_mgr.process import again, deliveries
 from citywise.apps.meeting_mgr.process.faults import tell
 from citywise.apps.meeting_mgr.process.inbox import Inbox
 from citywise.apps.meeting_mgr.process.reasoner import Reasoner
-from citywise.backend.app import CitywiseError, Settings, beat, outbox, times
-from citywise.backend.network import broker_rights
+from citywise.backend.app import CitywiseError, Settings, beat, handing, outbox, times
 
 LOG = logging.getLogger("citywise.meeting_mgr")
 POLL_S = 0.05
 """How long readings and changes are gathered before something is concluded from them."""
 TRIM_S = 600.0
+REMIND_S = 1.0
 _BEAT_S = 1.0
 _RETRY_S = 1.0
 
@@ -46,7 +46,7 @@ class Service:
         self._lacks: str | None = None
         self._fails_with: type[Exception] | None = None
         self._beat_at = 0.0
-        self._trim_at = time.monotonic()
+        self._trim_at = self._remind_at = time.monotonic()
 
     def run(self) -> None:
         """Work until stopped; what fails is tried again."""
@@ -77,6 +77,10 @@ class Service:
             self._reasoner = Reasoner(self._settings, self._engine)
         self._reasoner.step(heard, times.wall_ms())
         now = time.monotonic()
+        if now >= self._remind_at:
+            self._remind_at = now + REMIND_S
+            self._remind()
+            self._repeat()
         if now >= self._trim_at:
             self._trim_at = now + TRIM_S
             self._trim()
@@ -110,12 +114,34 @@ class Service:
     def _tell_hooks(self) -> None:
         deliveries.serve(self._settings, self._engine, self._stop)
 
+    def _remind(self) -> None:
+        """Have those reminded of whose meetings it is time."""
+        now_ms = times.wall_ms()
+        with self._engine.connect() as connection:
+            if not reminders.is_due(connection, now_ms):
+                return
+        boxes, writes = store.boxes_of(self._settings), self._settings.writes_to_people
+        with self._engine.begin() as connection:
+            outbox.begin(connection)
+            reminders.remind(connection, boxes, now_ms, writes=writes)
+
+    def _repeat(self) -> None:
+        """Make the meetings that are again, after those that are over."""
+        now_ms = times.wall_ms()
+        with self._engine.connect() as connection:
+            if not store.to_follow(connection, now_ms, 1):
+                return
+        boxes = store.boxes_of(self._settings)
+        with self._engine.begin() as connection:
+            outbox.begin(connection)
+            again.make_due(connection, boxes, now_ms)
+
     def _trim(self) -> None:
         with self._engine.begin() as connection:
             outbox.begin(connection)
             removed = store.trim(connection, store.boxes_of(self._settings), times.wall_ms())
         if removed:
-            broker_rights.write(self._engine, self._settings)
+            handing.tell_broker(self._engine, self._settings)
 
     def _beat(self, reasoner: Reasoner) -> None:
         detail = {

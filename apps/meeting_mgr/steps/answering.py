@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from citywise.apps.meeting_mgr.entries import Entry, ProposalChanged
-from citywise.apps.meeting_mgr.model import OPEN, Item, Meeting, MeetingState, Proposal, Proposed
+from citywise.apps.meeting_mgr.model import (
+    OPEN,
+    Cause,
+    Item,
+    Meeting,
+    MeetingState,
+    Proposal,
+    Proposed,
+)
 from citywise.apps.meeting_mgr.record import Change, MeetingError, MeetingRecord, Step, outdated
 from citywise.apps.meeting_mgr.steps.running import item_entries, reopened
 
@@ -72,12 +80,53 @@ def undo(record: MeetingRecord, number: int, now_ms: int) -> Step:
     proposal = _open_proposal(record, number, "accepted", "declined")
     if proposal.answer == "declined":
         return _reopen(record, proposal, now_ms)
+    return _undone(record, proposal, "undone", now_ms)
+
+
+def _undone(
+    record: MeetingRecord, proposal: Proposal, answer: Literal["undone", "outdated"], now_ms: int
+) -> Step:
     before, state = _before(record.meeting, proposal)
     assert proposal.chosen is not None
     after, state_after = _applied(before, state, proposal.options[proposal.chosen])
     if (after.planned(), state_after) != (record.meeting.planned(), record.state):
-        raise _changed_since(number)
-    return _step(record, before, state, proposal, {"answer": "undone"}, "undone", now_ms)
+        raise _changed_since(proposal.number)
+    return _step(record, before, state, proposal, {"answer": answer}, "undone", now_ms)
+
+
+def without_arrival(record: MeetingRecord, attendee: str, now_ms: int) -> Step:
+    """A meeting as if nobody had said when one of the invited arrives: what was accepted because
+    of it is undone (`undone`), the last first, unless something else has changed agenda or times
+    since; what is open because of it is outdated, and no proposal tells of it."""
+    entries: list[Entry] = []
+    change: Change = "arrival"
+    for one in reversed(record.proposals):
+        if one.answer == "accepted" and any(_is_arrival(c, attendee) for c in one.causes):
+            starts_ms = _before(record.meeting, one)[0].starts_ms
+            if starts_ms != record.meeting.starts_ms and starts_ms <= now_ms:
+                break  # It cannot begin in the past.
+            try:
+                step = _undone(record, one, "outdated", now_ms)
+            except MeetingError:
+                break
+            record, change = step.record, "undone"
+            entries += step.entries
+    kept = tuple(_without_arrival(one, attendee) for one in record.proposals)
+    if kept != record.proposals:
+        record = record._replace(proposals=kept, updated_ms=now_ms)
+    return Step(record, change, entries=tuple(entries))
+
+
+def _without_arrival(one: Proposal, attendee: str) -> Proposal:
+    causes = tuple(cause for cause in one.causes if not _is_arrival(cause, attendee))
+    if causes == one.causes:
+        return one
+    answer = "outdated" if one.answer == "open" else one.answer
+    return one.model_copy(update={"causes": causes, "answer": answer})
+
+
+def _is_arrival(cause: Cause, attendee: str) -> bool:
+    return cause.person == attendee and "arriving" in cause.because
 
 
 def _reopen(record: MeetingRecord, proposal: Proposal, now_ms: int) -> Step:

@@ -10,6 +10,7 @@ from citywise.apps.meeting_mgr.model import (
     AttendeeId,
     Busy,
     Email,
+    Every,
     Hook,
     Instant,
     ItemId,
@@ -54,3 +55,5 @@ class Changes(Value):
     rules: Rules | None = None
     hook: Hook | None = None
     conference: Literal["none", "jitsi"] | None = None
+    repeats: Every | Literal["never"] | None = None
+    """How often it is again; where it was, for those that follow it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from typing import Any, TypeVar
@@ -11,12 +11,14 @@ from citywise.apps.meeting_mgr.model import (
     LONGEST_MS,
     Attendee,
     Busy,
+    Every,
     Item,
     ItemState,
     Meeting,
     PlannedItem,
     Room,
     Rules,
+    Series,
 )
 from citywise.apps.meeting_mgr.record import (
     FaultError,
@@ -25,9 +27,10 @@ from citywise.apps.meeting_mgr.record import (
     Step,
     new_meeting_id,
 )
+from citywise.apps.meeting_mgr.steps import repeating
 from citywise.apps.meeting_mgr.steps.bounds import moves
 from citywise.apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
-from citywise.backend.people.secret import random_text
+from citywise.backend.app import people
 
 HIGHEST_NUMBER = 9_999
 """Of an item or an attendee (`model.ItemId`)."""
@@ -46,26 +49,55 @@ def create(user: str, changes: Changes, now_ms: int) -> Step:
             raise FaultError("missing", field, f"{field}: missing; a meeting needs one")
     empty = Meeting(title="-", room=Room(name="-"), starts_ms=0, ends_ms=1)
     meeting = _checked(empty.model_copy(update=_changed_fields(empty, changes)))
+    name = new_meeting_id()
+    every = _every(changes)
+    meeting = meeting.model_copy(update={"series": repeating.series(meeting, name, every)})
     record = MeetingRecord(
-        new_meeting_id(), user, "planned", 1, meeting, (), random_text(), now_ms, now_ms
+        name,
+        user,
+        "planned",
+        1,
+        meeting,
+        (),
+        people.secret.random_text(),
+        now_ms,
+        now_ms,
     )
     return Step(record, "created")
 
 
-def edit(record: MeetingRecord, changes: Changes, now_ms: int) -> Step:
+def edit(record: MeetingRecord, changes: Changes, now_ms: int, *, following: bool = False) -> Step:
     """The meeting with changes (`edited`, or `shown` where abilities are shown to all from now
-    on); ids stay whose they are. Raises `FaultError`, or `MeetingError` where something has
-    happened already that would be changed."""
+    on), and with `following` those of its series that follow; ids stay whose they are. Raises
+    `FaultError`, or `MeetingError` where something has happened already that would be changed."""
     given = _changed_fields(record.meeting, changes)
-    if record.state == "ended" and given.keys() - _AFTERWARDS:
+    is_other = bool(given.keys() - _AFTERWARDS) or changes.repeats is not None
+    if record.state == "ended" and is_other:
         detail = "The meeting is over; only its title and webhook can be changed."
         raise MeetingError("wrong-state", detail)
     changed = record.with_meeting(now_ms, **given)
     moved = moves(record.meeting, changed.meeting, now_ms)
-    changed = changed._replace(meeting=changed.meeting.model_copy(update={"moves": moved}))
+    repeated = _repeated(changed, changes, given if following else ())
+    others = {"moves": moved, "series": repeated}
+    changed = changed._replace(meeting=changed.meeting.model_copy(update=others))
     _checked(changed.meeting)
     _refuse_rewriting(record.meeting, changed.meeting)
     return Step(changed, "shown" if _are_shown(record.meeting, changed.meeting) else "edited")
+
+
+def _every(changes: Changes) -> Every | None:
+    return None if changes.repeats == "never" else changes.repeats
+
+
+def _repeated(record: MeetingRecord, changes: Changes, fields: Collection[str]) -> Series | None:
+    """The series of a meeting, after changes of which some fields hold for those that follow."""
+    found = record.meeting.series
+    if found is not None and fields:
+        found = repeating.changed(record.meeting, found, fields)
+    every = _every(changes)
+    if changes.repeats is None or every == (None if found is None else found.every):
+        return found
+    return repeating.series(record.meeting, record.id, every, found)
 
 
 def _are_shown(before: Meeting, after: Meeting) -> bool:
@@ -76,6 +108,7 @@ def _changed_fields(meeting: Meeting, changes: Changes) -> dict[str, Any]:
     """The fields of a meeting that are to be others, as they are to be."""
     given = {name: getattr(changes, name) for name in changes.model_fields_set}
     given = {name: value for name, value in given.items() if value is not None or name == "hook"}
+    given.pop("repeats", None)
     if changes.attendees is not None:
         given["attendees"] = _attendees(meeting, changes.attendees)
     if changes.agenda is not None:

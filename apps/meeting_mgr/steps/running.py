@@ -15,7 +15,7 @@ from citywise.apps.meeting_mgr.model import (
 )
 from citywise.apps.meeting_mgr.record import Change, FaultError, MeetingError, MeetingRecord, Step
 from citywise.apps.meeting_mgr.steps.about import quiet
-from citywise.backend.people.secret import random_text
+from citywise.backend.app import people
 
 MOST_DECISIONS = 500
 
@@ -122,7 +122,7 @@ def decide(record: MeetingRecord, text: str, item: str | None, now_ms: int) -> S
 def new_link(record: MeetingRecord, now_ms: int) -> Step:
     """A new key to join with; the old link leads nowhere (`link`)."""
     renewed = record.with_meeting(now_ms, renewed_ms=now_ms)
-    return Step(renewed._replace(join_key=random_text()), "link")
+    return Step(renewed._replace(join_key=people.secret.random_text()), "link")
 
 
 # --- Items ---------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from citywise.apps.meeting_mgr.entries import (
     HandRaised,
     Joined,
     Left,
+    WentAway,
 )
 from citywise.apps.meeting_mgr.model import (
     CAPABILITIES,
@@ -107,10 +108,13 @@ def leave(
     forget: bool = False,
 ) -> Step:
     """Somebody leaves (`left`): they share nothing any more, and nothing is asked of them. With
-    `forget` what sensors told goes from the minutes."""
+    `forget` what sensors told goes from the minutes, and how long anybody spoke."""
     require_there(person)
-    step = about(record, "left", _gone(person, now_ms), now_ms, Left())
-    return step._replace(forgets=frozenset(SENSORS)) if forget else step
+    gone = _gone(person, now_ms)
+    if not forget:
+        return about(record, "left", gone, now_ms, Left())
+    silent = gone.model_copy(update={"agrees_talk_time": False})
+    return about(record, "left", silent, now_ms, Left())._replace(forgets=frozenset(SENSORS))
 
 
 def remove(record: MeetingRecord, person: Person, now_ms: int, *, keep_link: bool = False) -> Step:
@@ -123,12 +127,27 @@ def remove(record: MeetingRecord, person: Person, now_ms: int, *, keep_link: boo
     return step._replace(is_record_new=not keep_link)
 
 
+def go_away(record: MeetingRecord, person: Person, now_ms: int) -> Step:
+    """No page of somebody is open any more (`away`): they do not count until one is, and their
+    seat, what they share and what they asked for wait for them."""
+    gone = person.model_copy(update={"away_ms": now_ms, "presents": False})
+    return about(record, "away", gone, now_ms, WentAway(is_away=True))
+
+
+def come_back(record: MeetingRecord, person: Person, now_ms: int) -> Step:
+    """A page of somebody who was away is open again (`back`)."""
+    state = person.state.model_copy(update={"due_ms": now_ms})
+    there = person.model_copy(update={"away_ms": None, "state": state})
+    return about(record, "back", there, now_ms, WentAway(is_away=False))
+
+
 def _gone(person: Person, now_ms: int) -> Person:
     unknown = AbilityState(state="unknown", since_ms=now_ms, because=("left",))
     state = PersonState(
         abilities=dict.fromkeys(CAPABILITIES, unknown), presence_since_ms=now_ms, due_ms=None
     )
     changes = {"left_ms": now_ms, "sharing": (), "shared_ms": {}, "ended": (), "state": state}
+    changes |= {"tells_arrival": False, "arrives_ms": None, "away_ms": None}
     return quiet(person).model_copy(update=changes)
 
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from citywise.apps.meeting_mgr import planned
 from citywise.apps.meeting_mgr.agenda.attendance import attending, needed
 from citywise.apps.meeting_mgr.model import (
+    OPEN,
     SENSORS,
     Attendee,
+    Cause,
     Item,
     Meeting,
     Person,
+    PlannedItem,
     Proposal,
     Proposed,
+    Series,
 )
 from citywise.apps.meeting_mgr.planned import Span
 from citywise.apps.meeting_mgr.record import MeetingRecord
-from citywise.apps.meeting_mgr.steps import bounds
-from citywise.apps.meeting_mgr.views.shown import View, head, item_times, seen
+from citywise.apps.meeting_mgr.steps import bounds, repeating
+from citywise.apps.meeting_mgr.views.shown import View, arrivals, head, item_times, seen
 from citywise.backend.app import times
 
 
@@ -33,10 +37,12 @@ def host(
     """All of a meeting but what people's sensors say."""
     meeting = record.meeting
     joined = {person.attendee for person in people if person.left_ms is None}
+    on_the_way = arrivals(meeting, people, now_ms)
     return {
         **head(record, now_ms, conference),
         "host": True,
         "version": record.version,
+        "series": _series(meeting.series),
         "room": meeting.room.model_dump(),
         "join": {
             "url": join_url,
@@ -49,9 +55,9 @@ def host(
             for one in meeting.attendees
             if one.id not in joined
         ],
-        "agenda": _host_agenda(record, people, now_ms),
+        "agenda": _host_agenda(record, people, on_the_way, now_ms),
         "people": [_host_person(record, person) for person in _without_former(people)],
-        "proposals": [_proposal(one) for one in record.proposals],
+        "proposals": [_proposal(one, on_the_way) for one in record.proposals],
         "decisions": [
             {"at": times.iso(one.at_ms), "item": one.item, "title": one.title, "text": one.text}
             for one in meeting.decisions
@@ -73,7 +79,30 @@ def brief(record: MeetingRecord) -> View:
         "starts": times.iso(meeting.starts_ms),
         "ends": times.iso(meeting.ends_ms),
         "attendees": len(meeting.attendees),
+        "items": len(meeting.agenda),
+        "repeats": None if meeting.series is None else meeting.series.every,
     }
+
+
+def agenda(record: MeetingRecord) -> View:
+    """A meeting's agenda for another meeting, and who speaks in it."""
+    items = repeating.agenda_for_another(record)
+    speaking = {item.speaker for item in items}
+    people = [one for one in record.meeting.attendees if one.id in speaking]
+    fields = {"id", *PlannedItem.model_fields}
+    return {
+        "title": record.meeting.title,
+        "agenda": [item.model_dump(include=fields) for item in items],
+        "speakers": [one.model_dump(exclude={"busy"}) for one in people],
+    }
+
+
+def _series(found: Series | None) -> View | None:
+    """How often a meeting is again, when it is by the rule, and which one follows."""
+    if found is None:
+        return None
+    starts = times.iso(found.plan.starts_ms)
+    return {"every": found.every, "starts": starts, "next": found.next}
 
 
 def _attendee(one: Attendee) -> View:
@@ -83,13 +112,16 @@ def _attendee(one: Attendee) -> View:
     return {**one.model_dump(exclude={"busy"}), "busy": busy}
 
 
-def _host_agenda(record: MeetingRecord, people: Sequence[Person], now_ms: int) -> list[View]:
+def _host_agenda(
+    record: MeetingRecord, people: Sequence[Person], on_the_way: Mapping[str, str], now_ms: int
+) -> list[View]:
     meeting = record.meeting
     spans = planned.planned(meeting, record.state, now_ms)
     return [
         {
             **item.model_dump(exclude={"began_ms", "ended_ms"}),
             **item_times(item, spans.get(item.id)),
+            "arrives": on_the_way.get(item.speaker or ""),
             "attendance": _attendance(record, item, spans.get(item.id), people, now_ms),
         }
         for item in meeting.in_order()
@@ -104,9 +136,9 @@ def _attendance(
     now_ms: int,
 ) -> list[View]:
     """Of what is to come, who of the invited can take part."""
-    if span is None or item.state not in ("open", "current"):
+    if span is None or item.state not in ("open", "current") or record.state not in OPEN:
         return []
-    persons = {person.attendee: person.id for person in people if person.left_ms is None}
+    persons = {person.attendee: person.id for person in people if person.is_there}
     return [
         {
             "attendee": one.attendee.id,
@@ -117,6 +149,7 @@ def _attendance(
             "known": _is_known(item, one.attendee.id, people),
             "lacks": one.lacks,
             "because": one.because,
+            "arrives": times.iso_or_none(one.arrives_ms),
         }
         for one in attending(record.meeting, item, span, people, now_ms)
     ]
@@ -124,7 +157,7 @@ def _attendance(
 
 def _is_known(item: Item, attendee: str, people: Sequence[Person]) -> bool:
     """Whether something tells of all that an item asks of somebody: of one of their devices."""
-    present = [one for one in people if one.attendee == attendee and one.left_ms is None]
+    present = [one for one in people if one.attendee == attendee and one.is_there]
     return all(
         any(
             name in one.state.abilities and one.state.abilities[name].state != "unknown"
@@ -135,15 +168,18 @@ def _is_known(item: Item, attendee: str, people: Sequence[Person]) -> bool:
 
 
 def _without_former(people: Sequence[Person]) -> list[Person]:
-    """Those who are there, and who has left and has not come back as the same of the invited."""
+    """Those who are there, and who is away or has left, and is not there otherwise as the same of
+    the invited."""
     last = {one.attendee: one.id for one in people if one.attendee is not None}
-    there = {one.attendee for one in people if one.left_ms is None}
+    seated = {one.attendee for one in people if one.left_ms is None}
+    there = {one.attendee for one in people if one.is_there}
     return [
         one
         for one in people
-        if one.left_ms is None
+        if one.is_there
         or one.attendee is None
-        or (one.attendee not in there and last[one.attendee] == one.id)
+        or (one.attendee not in there and one.left_ms is None)
+        or (one.attendee not in seated and last[one.attendee] == one.id)
     ]
 
 
@@ -167,17 +203,23 @@ def _moved(meeting: Meeting, now_ms: int) -> View:
     }
 
 
-def _proposal(one: Proposal) -> View:
+def _proposal(one: Proposal, on_the_way: Mapping[str, str]) -> View:
+    """A proposal; when somebody arrives is as it is known now, and not where it no longer is."""
     return {
         "number": one.number,
         "at": times.iso(one.at_ms),
         "kind": one.kind,
-        "causes": [cause.model_dump() for cause in one.causes],
+        "causes": [_cause(cause, on_the_way) for cause in one.causes],
         "options": [_option(option) for option in one.options],
         "answer": one.answer,
         "chosen": one.chosen,
         "automatic": one.automatic,
     }
+
+
+def _cause(one: Cause, on_the_way: Mapping[str, str]) -> View:
+    arrives = on_the_way.get(one.person or "") if "arriving" in one.because else None
+    return {**one.model_dump(), "arrives": arrives}
 
 
 def _option(option: Proposed) -> View:

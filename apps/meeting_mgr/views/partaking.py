@@ -9,7 +9,16 @@ from citywise.apps.meeting_mgr import planned
 from citywise.apps.meeting_mgr.agenda.attendance import lack_of, needed
 from citywise.apps.meeting_mgr.model import OPEN, Ended, Item, Person
 from citywise.apps.meeting_mgr.record import MeetingRecord
-from citywise.apps.meeting_mgr.views.shown import View, abilities, head, item_times, other, seen
+from citywise.apps.meeting_mgr.steps import arriving, talk_time
+from citywise.apps.meeting_mgr.views.shown import (
+    View,
+    abilities,
+    arrivals,
+    head,
+    item_times,
+    other,
+    seen,
+)
 from citywise.backend.app import times
 
 
@@ -23,21 +32,31 @@ def participant(
 ) -> View:
     """What somebody who takes part sees: themselves, the agenda, and of others what the host
     lets all see."""
-    others = [one for one in people if one.id != me.id and one.left_ms is None]
+    others = [one for one in people if one.id != me.id and _is_seen(one)]
     shows = record.meeting.rules.show_abilities_to_all
     return {
         **head(record, now_ms, conference),
         "host": False,
         "room": {"name": record.meeting.room.name, "measures": _measures(record)},
-        "me": _me(me, people),
+        "me": {
+            **_me(me, people),
+            "arrival": _arrival(record, me),
+            "talk_time": _talk_time(record, me, people),
+        },
         "shows_abilities": shows,
+        "next": _next(record),
         "rules": _rules(record, me),
-        "agenda": _agenda(record, me, now_ms),
+        "agenda": _agenda(record, people, me, now_ms),
         "needed": _needed(record, me, now_ms),
         "people": [
             {**other(one), **({"abilities": _unexplained(one)} if shows else {})} for one in others
         ],
     }
+
+
+def _is_seen(one: Person) -> bool:
+    """Whether others see somebody: there, or on the way with the phone put away."""
+    return one.left_ms is None and (one.is_there or one.arrives_ms is not None)
 
 
 def before_joining(record: MeetingRecord) -> View:
@@ -50,9 +69,16 @@ def before_joining(record: MeetingRecord) -> View:
         "room": {"name": meeting.room.name},
         "starts": times.iso(meeting.starts_ms),
         "ends": times.iso(meeting.ends_ms),
+        "zone": times.zone_name(),
+        "next": _next(record),
         "attendees": [{"id": one.id, "name": one.name} for one in meeting.attendees],
         "shows_abilities": meeting.rules.show_abilities_to_all,
     }
+
+
+def _next(record: MeetingRecord) -> str | None:
+    """The one after it in its series, to which the same link leads."""
+    return None if record.meeting.series is None else record.meeting.series.next
 
 
 def _unexplained(one: Person) -> View:
@@ -75,11 +101,26 @@ def _me(me: Person, people: Sequence[Person]) -> View:
     return {
         **seen(me),
         **surroundings,
+        "account": me.user is not None,
         "sharing": me.sharing,
         "ended": [_ended(one) for one in me.ended],
         "devices": _devices(me, people),
         "sensors": sensors,
         "overridden": overrides,
+    }
+
+
+def _arrival(record: MeetingRecord, me: Person) -> View:
+    """Whether the meeting can know when they arrive, and may."""
+    return {"possible": arriving.is_possible(record, me), "tells": me.tells_arrival}
+
+
+def _talk_time(record: MeetingRecord, me: Person, people: Sequence[Person]) -> View:
+    """Whether they are asked for how long they speak, agree, and everybody does."""
+    return {
+        "asked": record.meeting.rules.talk_time,
+        "agrees": me.agrees_talk_time,
+        "all": talk_time.is_agreed(record, people),
     }
 
 
@@ -89,8 +130,8 @@ def _ended(one: Ended) -> View:
 
 def _devices(me: Person, people: Sequence[Person]) -> int:
     """With how many devices one of the invited is there; all too many may be somebody else's."""
-    same = (one for one in people if one.left_ms is None and one.attendee == me.attendee)
-    return 1 if me.attendee is None else sum(1 for _ in same)
+    same = {one.id for one in people if one.is_there and one.attendee == me.attendee}
+    return 1 if me.attendee is None else len(same | {me.id})
 
 
 def _rules(record: MeetingRecord, me: Person) -> View:
@@ -101,8 +142,9 @@ def _rules(record: MeetingRecord, me: Person) -> View:
     return {"silent_s": rules.silent_s, "thresholds": bounds}
 
 
-def _agenda(record: MeetingRecord, me: Person, now_ms: int) -> list[View]:
+def _agenda(record: MeetingRecord, people: Sequence[Person], me: Person, now_ms: int) -> list[View]:
     meeting = record.meeting
+    on_the_way = arrivals(meeting, people, now_ms)
     spans = planned.planned(meeting, record.state, now_ms)
     return [
         {
@@ -115,6 +157,7 @@ def _agenda(record: MeetingRecord, me: Person, now_ms: int) -> list[View]:
             "sensitive": item.sensitive,
             "state": item.state,
             **item_times(item, spans.get(item.id)),
+            "arrives": on_the_way.get(item.speaker or ""),
         }
         for item in meeting.in_order()
     ]

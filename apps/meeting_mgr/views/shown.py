@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from citywise.apps.meeting_mgr import planned
-from citywise.apps.meeting_mgr.model import CAPABILITIES, AbilityState, Item, Person
+from citywise.apps.meeting_mgr.agenda.members import members
+from citywise.apps.meeting_mgr.model import (
+    CAPABILITIES,
+    AbilityState,
+    Item,
+    Meeting,
+    Person,
+)
 from citywise.apps.meeting_mgr.planned import Span
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.backend.app import times
@@ -24,6 +31,7 @@ def head(record: MeetingRecord, now_ms: int, conference: View | None) -> dict[st
         "title": meeting.title,
         "starts": times.iso(meeting.starts_ms),
         "ends": times.iso(meeting.ends_ms),
+        "zone": times.zone_name(),
         "now": times.iso(now_ms),
         "current": None if item is None else _current(item, now_ms),
         "conference": conference or {"kind": meeting.conference},
@@ -41,6 +49,14 @@ def item_times(item: Item, span: Span | None) -> dict[str, str | None]:
         "ended": times.iso_or_none(item.ended_ms),
         "starts": None if span is None else times.iso(span.starts_ms),
         "ends": None if span is None else times.iso(span.ends_ms),
+    }
+
+
+def arrivals(meeting: Meeting, people: Sequence[Person], now_ms: int) -> dict[str, str]:
+    """When those of the invited arrive who are on the way, by their ids."""
+    found = members(meeting, people, now_ms)
+    return {
+        one.attendee.id: times.iso(one.arrives_ms) for one in found if one.arrives_ms is not None
     }
 
 
@@ -67,7 +83,9 @@ def other(person: Person) -> dict[str, Any]:
         "name": person.name,
         "joined": times.iso(person.joined_ms),
         "left": times.iso_or_none(person.left_ms),
+        "away": times.iso_or_none(person.away_ms),
         "presence": {"state": state.presence, "since": since or times.iso(person.joined_ms)},
+        "arrives": times.iso_or_none(person.arrives_ms),
     }
 
 

@@ -203,7 +203,7 @@ def gazetteer(pack: Path, network: RoadNetwork) -> Gazetteer:
         [
             *found,
             *(entry for entry in stopped_at(named) if tuple(folded(entry.name)) not in known),
-            *garages(source.places()),
+            *garages(place for place in source.places() if place.kind == "garage"),
             *stop_entries(named),
             *culture.venues(source.folder),
             *culture.events(source.folder),

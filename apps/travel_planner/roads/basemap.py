@@ -70,9 +70,10 @@ class Basemap:
         part.write_bytes(self.geojson())
         part.replace(path)
 
-    def geojson(self) -> bytes:
-        """A FeatureCollection; each feature has a `kind` (`KINDS`) and a `name` or null."""
-        return orjson.dumps({"type": "FeatureCollection", "features": self.features})
+    def geojson(self, **more: str | None) -> bytes:
+        """A FeatureCollection, with `more` beside its features; each of these has a `kind`
+        (`KINDS`) and a `name` or null."""
+        return orjson.dumps({"type": "FeatureCollection", **more, "features": self.features})
 
     @classmethod
     def load(cls, path: Path) -> Basemap:

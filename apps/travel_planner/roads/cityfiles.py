@@ -72,7 +72,7 @@ def network_file(settings: Settings) -> Path:
 def city_of(settings: Settings, places: Iterable[Place] | None = None) -> City:
     """The city of a system, as its files have it; raises `NetworkError` where none is.
 
-    Garages among `places` that the files do not know are added to the named points.
+    Of `places`, which are garages, those that the files do not know are added to the named points.
     """
     city = City.load(settings.city_dir)
     known = {entry.id for entry in city.gazetteer.entries}

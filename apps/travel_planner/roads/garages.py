@@ -111,7 +111,7 @@ class Garage:
         """Whether it is open at a stream time; None: not known."""
         if self.hours is None:
             return None
-        return is_open(self.hours, t_ms, times.ZONE)
+        return is_open(self.hours, t_ms, times.zone_name())
 
     def opens_after(self, t_ms: int) -> int | None:
         """Stream time from which it is open next, `t_ms` if it is; None: not known, or not

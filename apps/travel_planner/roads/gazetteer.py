@@ -151,12 +151,8 @@ class Gazetteer:
 
 
 def garages(places: Iterable[Place]) -> list[Entry]:
-    """The garages among places, under their own ids."""
-    return [
-        Entry(place.id, place.name, "garage", *place.middle)
-        for place in places
-        if place.kind == "garage"
-    ]
+    """Places that are garages, under their own ids."""
+    return [Entry(place.id, place.name, "garage", *place.middle) for place in places]
 
 
 def folded(text: str) -> list[str]:

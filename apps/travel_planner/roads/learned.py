@@ -27,19 +27,18 @@ HALF_LIFE_MS = 28 * 24 * 3_600_000
 ENOUGH = 2.0
 """Less weight than that tells nothing of an hour."""
 _HOUR_MS = 3_600_000
-_ZONE = ZoneInfo(times.ZONE)
 _DAYS = (range(5), range(5, 7))
 """Days that are alike: an hour of which too little is known is as it is on the others."""
 
 
 def slot(t_ms: int) -> int:
     """The hour of the week on the city's clock: weekday × 24 + hour, Monday is 0."""
-    return _slot_of_hour(t_ms // _HOUR_MS)
+    return _slot_of_hour(t_ms // _HOUR_MS, times.zone_name())
 
 
 @lru_cache(maxsize=4096)
-def _slot_of_hour(hour: int) -> int:
-    local = datetime.fromtimestamp(hour * 3600, _ZONE)
+def _slot_of_hour(hour: int, zone: str) -> int:
+    local = datetime.fromtimestamp(hour * 3600, ZoneInfo(zone))
     return local.weekday() * 24 + local.hour
 
 
@@ -81,7 +80,8 @@ def weeks_of(places: int, place: I64, t_ms: I64, value: F64, now_ms: int) -> F64
         return np.full((places, SLOTS), np.nan)
     hours = t_ms // _HOUR_MS
     first, last = int(hours.min()), int(hours.max())
-    slots = np.array([_slot_of_hour(hour) for hour in range(first, last + 1)], dtype=np.int64)
+    zone = times.zone_name()
+    slots = np.array([_slot_of_hour(h, zone) for h in range(first, last + 1)], dtype=np.int64)
     worth = np.exp2((t_ms - now_ms) / HALF_LIFE_MS)
     cell = place * SLOTS + slots[hours - first]
     shape = (places, SLOTS)

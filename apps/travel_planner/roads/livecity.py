@@ -16,6 +16,7 @@ from citywise.apps.travel_planner.roads.disturbances import OpenEvent
 from citywise.apps.travel_planner.roads.gathering import Gathering
 from citywise.apps.travel_planner.roads.learned import Weeks
 from citywise.apps.travel_planner.roads.network import RoadNetwork
+from citywise.apps.travel_planner.roads.roles import Roles
 from citywise.apps.travel_planner.roads.tariffs import ASSUMED, Tariff
 from citywise.backend.app import EventRow, PlaceRow, ReadingRow, clocks
 from citywise.backend.app import geometry as ground
@@ -73,6 +74,11 @@ class _Marks(NamedTuple):
     places: tuple[Any, ...]
     events: tuple[Any, ...]
     by_hand: tuple[Any, ...]
+
+
+def garage_kinds(connection: Connection) -> frozenset[str]:
+    """The kinds of places that are garages: which carry what counts places."""
+    return Roles(KnownKinds().read(connection)).places
 
 
 class LiveCity:

@@ -149,6 +149,16 @@ class RoadNetwork:
         values |= {k: tuple(v) if isinstance(v, list) else v for k, v in text.items()}
         return cls(**values)
 
+    @staticmethod
+    def licence_of(path: Path) -> str | None:
+        """Whose data a file has that `save` wrote; None where there is none, or it is torn."""
+        try:
+            with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+                licence = orjson.loads(file["text"].tobytes())["licence"]
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return None
+        return str(licence)
+
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {name: getattr(self, name) for name in _ARRAYS}
 

@@ -87,6 +87,8 @@ def _ground(objects: Iterable[Any]) -> Iterator[tuple[str, str | None, BaseGeome
     wanted = {"Polygon": basemap.AREAS, "MultiPolygon": basemap.AREAS, "LineString": basemap.LINES}
     for found in objects:
         kind = basemap.kind_of({tag.k: tag.v for tag in found.tags})
+        if not hasattr(found, "__geo_interface__"):
+            continue  # Its ways enclose nothing.
         geometry = found.__geo_interface__["geometry"]
         name = found.tags.get("name")
         if kind in wanted.get(geometry["type"], basemap.NAMED if name else ()):

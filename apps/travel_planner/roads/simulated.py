@@ -45,16 +45,20 @@ def network() -> RoadNetwork:
 
 
 def gazetteer(network: RoadNetwork) -> Gazetteer:
-    """The streets, junctions, garages and venues of the town, and what is on there."""
+    """The streets, junctions, garages, venues and quarters of the town, and what is on there."""
     at = {venue.id: venue for venue in venues.VENUES}
     return Gazetteer(
         [
             *named.entries(network),
             *_houses(network),
-            *garages(town.places()),
+            *garages(place for place in town.places() if place.kind == "garage"),
             *(
                 Entry(f"{v.kind}:{v.id}", v.name, v.kind, *town.wgs84(v.at), v.detail)
                 for v in venues.VENUES
+            ),
+            *(
+                Entry(f"quarter:{name}", name, "place", *town.wgs84(at))
+                for name, at in land.QUARTERS
             ),
             *(
                 Entry(

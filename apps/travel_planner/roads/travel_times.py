@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from citywise.apps.travel_planner.roads.costs import Basis
+from citywise.apps.travel_planner.roads.costs import Basis, EdgeCosts
 from citywise.apps.travel_planner.roads.network import F32, F64, I64, U8, Bools, RoadNetwork
 
 SLOWEST_KMH, FASTEST_KMH = 3.0, 130.0
@@ -25,15 +25,16 @@ ENOUGH_VEHICLES = 3
 """So many vehicles are as good as any number; fewer count in proportion."""
 FADING_MS = 20 * 60_000
 """For a departure so much later than now nothing counts but what is usual."""
-_KMH = 3.6
-_LEAST_PACE, _MOST_PACE = _KMH / FASTEST_KMH, _KMH / SLOWEST_KMH
+KMH_OF_PACE = 3.6
+"""Speed in km/h times pace in seconds per metre."""
+_LEAST_PACE, _MOST_PACE = KMH_OF_PACE / FASTEST_KMH, KMH_OF_PACE / SLOWEST_KMH
 _ENOUGH_SENSORS = 8
 _MOST_RATIO = 2.0
 
 
 def pace(speed_kmh: F64) -> F64:
     """Seconds per metre of speeds in km/h, within what is plausible."""
-    return np.asarray(_KMH / np.clip(speed_kmh, SLOWEST_KMH, FASTEST_KMH))
+    return np.asarray(KMH_OF_PACE / np.clip(speed_kmh, SLOWEST_KMH, FASTEST_KMH))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,20 +111,29 @@ class Sensing:
     def __init__(self, network: RoadNetwork) -> None:
         self._length = network.length_m
         self._edges = network.sensed.astype(np.int64)
-        self._sensors = np.repeat(np.arange(len(network.sensors)), np.diff(network.sensed_at))
+        self._number = len(network.sensors)
+        self._sensors = np.repeat(np.arange(self._number), np.diff(network.sensed_at))
         known = np.isfinite(network.speed_kmh) & (network.speed_kmh > 0)
         self._free = pace(np.where(known, network.speed_kmh, 30.0).astype(np.float64))
-        lengths = self._length[self._edges]
-        through = np.bincount(
-            self._sensors, lengths * self._free[self._edges], len(network.sensors)
-        )
-        metres = np.bincount(self._sensors, lengths, len(network.sensors))
-        self._free_of_sensor = through / np.where(metres > 0, metres, np.nan)
+        metres = self._sums(self._length)
+        self._metres_of_sensor = np.where(metres > 0, metres, np.nan)
+        self._free_of_sensor = self._sums(self.free_flow_s) / self._metres_of_sensor
 
     @property
     def free_flow_s(self) -> F64:
         """Seconds by car where nobody is in the way."""
         return self._length * self._free
+
+    def speeds_kmh(self, costs: EdgeCosts) -> F64:
+        """How fast cars are on the road of each sensor; NaN where that rests on free flow alone."""
+        known = self._sums((costs.basis != Basis.FREE_FLOW) * self._length) > 0
+        seconds = np.where(known, self._sums(costs.car_s), np.nan)
+        return np.asarray(self._metres_of_sensor / seconds * KMH_OF_PACE)
+
+    def _sums(self, of_edges: F64) -> F64:
+        """What the edges of each sensor have together."""
+        each = of_edges[self._edges]
+        return np.asarray(np.bincount(self._sensors, each, self._number), dtype=np.float64)
 
     def times(self, speeds: Speeds, usual: F64, now_ms: int, lead_ms: int = 0) -> CarTimes:
         """Travel times for a departure `lead_ms` after now.

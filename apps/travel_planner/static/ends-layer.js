@@ -5,9 +5,9 @@ import { PARKING } from './request.js';
 
 const { L } = window;
 
-/** The mark of an end: a flag where one wants to be. */
+/** The mark of an end: a flag where one wants to be, a ring where one starts. */
 export function endPin(end) {
-  const html = h('div', { class: 'end-pin', 'data-end': end }, icon(end === 'to' ? 'flag' : 'locate'));
+  const html = h('div', { class: 'end-pin', 'data-end': end }, end === 'to' ? icon('flag') : null);
   return L.divIcon({ html, className: 'pin-root', iconSize: [0, 0] });
 }
 

@@ -1,12 +1,12 @@
 // Amounts of a plan in words: as people here write them, and no finer than they are known.
-import { locale, number, t } from 'citywise/strings.js';
+import { locale, t } from 'citywise/strings.js';
 import { duration } from 'citywise/times.js';
 import { airName } from 'citywise/traffic.js';
 
 const MINUTE_S = 60;
 const LEAST_SHARE = 0.05;
 const MUCH_SHARE = 0.5;
-const money = new Intl.NumberFormat(locale, { style: 'currency', currency: 'DKK', trailingZeroDisplay: 'stripIfInteger' });
+let money; // Made when there is a price to tell.
 
 /** What each criterion is measured in here: `factor` times that is what the API counts in. */
 export const UNITS = {
@@ -40,7 +40,10 @@ export function breathed(dose, other) {
 export const grams = (g) => (g < 995 ? t('plan.amount.g', { n: Math.max(10, Math.round(g / 10) * 10) }) : t('plan.amount.kg', { n: g / 1000 }));
 
 /** A price in kroner. */
-export const kroner = (value) => money.format(value);
+export function kroner(value) {
+  money ??= new Intl.NumberFormat(locale, { style: 'currency', currency: 'DKK', trailingZeroDisplay: 'stripIfInteger' });
+  return money.format(value);
+}
 
 /** The air of a way in a word. */
 export const air = (index) => t(`air.${airName(index)}`);

@@ -2,7 +2,7 @@
 import { city } from 'citywise/city.js';
 import { h, icon } from 'citywise/elements.js';
 import { eventTitle } from 'citywise/event-card.js';
-import { number, t, within } from 'citywise/strings.js';
+import { t, within } from 'citywise/strings.js';
 import { ago, atMinute, duration } from 'citywise/times.js';
 import { directions } from './directions.js';
 import { air, breathed, grams, kroner, metres, minutes, percent } from './measures.js';
@@ -36,9 +36,11 @@ function eventsOf(events) {
     h('li', {}, icon('event'), h('span', {}, t('plan.event.ahead', { what: eventTitle(event), where: event.place.name, m: metres(event.ahead_m), level: event.level })))));
 }
 
-const bests = (option) => (option.best_at.length
-  ? h('p', { class: 'quiet' }, t('plan.best', { list: new Intl.ListFormat(document.documentElement.lang).format(option.best_at.map((on) => within(t(`plan.on.${plans.kind}.${on}`)))) }))
-  : null);
+/** “Fastest, cleanest air”: in what nothing that is offered is better. */
+function bests({ best_at: all }) {
+  const [first, ...rest] = new Set(all.map((on) => t(`plan.wish.${plans.kind}.${on}`)));
+  return first ? h('p', { class: 'option-bests' }, [first, ...rest.map(within)].join(', ')) : null;
+}
 
 const delayOf = ({ time_s: time, free_flow_s: free }) =>
   (free && time - free >= 30 ? h('p', { class: 'quiet' }, t('plan.delay', { time: minutes(time - free), free: minutes(free) })) : null);
@@ -126,7 +128,7 @@ export function optionCard(option, rank) {
   const id = `option-${option.id}`;
   const start = h('button', {
     type: 'button', class: option.chosen ? 'button primary' : 'button', 'aria-describedby': id,
-    onclick: () => element.dispatchEvent(new CustomEvent('plan-start', { detail: { plan: plans.answer.plan, choice: option.id, kind: plans.kind }, bubbles: true })),
+    onclick: () => element.dispatchEvent(new CustomEvent('plan-start', { detail: { plan: plans.answer.plan, choice: option.id, kind: plans.kind, to_name: plans.toName }, bubbles: true })),
   }, t(`plan.start.${plans.kind}`));
   const more = h('details', { class: 'why', ontoggle: () => more.open && plans.mark(option.id) }, h('summary', {}, t('plan.details')), h('div', { class: 'details' }, ...details.filter(Boolean)));
   const element = h('li', { class: 'option', 'data-option': option.id, 'data-chosen': option.chosen, onclick: () => plans.mark(option.id), onmouseenter: () => plans.mark(option.id), onfocusin: () => plans.mark(option.id) },

@@ -17,6 +17,8 @@ import { whenField } from './when-field.js';
 import { wishesField } from './wishes-field.js';
 
 const ALL = 'all';
+const FORM = 'plan-form';
+const SHEET = matchMedia('(max-width: 899px) and (min-height: 521px)'); // As in the style sheet.
 const STAYS = [30, 60, 120, 180, 240, 480, 1440];
 const RADII = { min: 100, max: 3000, step: 50 };
 
@@ -56,8 +58,8 @@ customElements.define('plan-form', class extends HTMLElement {
     this.#makeParking();
     this.more = h('details', { class: 'plan-more why' }, h('summary', {}, t('plan.more')), this.depart.element, this.arrive.element, this.limits.element);
     this.error = h('p', { class: 'field-error', role: 'alert' });
-    this.go = h('button', { type: 'submit', class: 'button primary plan-go' });
-    this.form = h('form', { class: 'plan-form', novalidate: true },
+    this.go = h('button', { type: 'submit', form: FORM, class: 'button primary plan-go' });
+    this.form = h('form', { id: FORM, class: 'plan-form', novalidate: true },
       h('div', { class: 'plan-ends' }, this.points.from.element, this.points.to.element, this.swap),
       this.mode.element, h('div', { class: 'plan-parking' }, this.radius.element, this.stay.element), this.wishes.element, this.more, this.error, this.go);
     this.form.addEventListener('submit', (event) => { event.preventDefault(); this.submit(); });
@@ -65,6 +67,13 @@ customElements.define('plan-form', class extends HTMLElement {
     this.change = h('button', { type: 'button', class: 'button', onclick: () => this.#fold(false) }, t('plan.change'));
     this.folded = h('div', { class: 'plan-folded', hidden: true }, this.summary, this.change);
     this.append(this.#tabs(), this.folded, this.form);
+    SHEET.addEventListener('change', () => this.#place());
+    this.#place();
+  }
+
+  /** Where the panel is a sheet, its main button stands below all that scrolls, in reach at any height. */
+  #place() {
+    (SHEET.matches ? document.querySelector('.plan-bar') : this.form).append(this.go);
   }
 
   #makeParking() {
@@ -229,11 +238,11 @@ customElements.define('plan-form', class extends HTMLElement {
 
   /** Fold the form to a line, or open it; what has the focus keeps it, or gives it on. */
   #fold(isFolded) {
-    const [form, folded] = [this.form, this.folded].map((part) => part.contains(document.activeElement));
+    const [form, go, folded] = [this.form, this.go, this.folded].map((part) => part.contains(document.activeElement));
     this.summary.replaceChildren(...this.#line());
-    this.form.hidden = isFolded;
+    this.form.hidden = this.go.hidden = isFolded;
     this.folded.hidden = !isFolded;
-    if (isFolded && form) queueMicrotask(() => this.#ask('plan-folded', null)); // When all have shown the answer.
+    if (isFolded && (form || go)) queueMicrotask(() => this.#ask('plan-folded', null)); // When all have shown the answer.
     if (!isFolded && folded) this.points.to.focus();
   }
 

@@ -1,6 +1,5 @@
 // The planners' map: the live city, and on it the ends, the ways and the garages of the plan.
 import { ask, query } from 'citywise/api.js';
-import { city } from 'citywise/city.js';
 import { h } from 'citywise/elements.js';
 import { CityMap } from 'citywise/map.js';
 import { StreetsLayer } from 'citywise/streets-layer.js';
@@ -71,7 +70,8 @@ customElements.define('plan-map', class extends CityMap {
   #look() {
     if (!this.options) return false;
     const { from, to, kind, radius } = plans.request;
-    const points = [...this.options.points, ...[from, to].filter((point) => point?.lat !== undefined).map(({ lat, lon }) => [lat, lon])];
+    const ends = [from, to].filter((point) => point?.lat !== undefined).map(({ lat, lon }) => [lat, lon]);
+    const points = [...this.options.points, ...ends.filter((at) => this.isNear(at))]; // Elsewhere there is nothing to see.
     if (!points.length) return false;
     const bounds = window.L.latLngBounds(points);
     if (kind === PARKING && to?.lat !== undefined) bounds.extend(window.L.latLng(to.lat, to.lon).toBounds(2 * radius));

@@ -35,7 +35,7 @@ function next({ next: run, paused }) {
 
 await breath(); // Each part of the page is a task of its own.
 customElements.define('plan-repeats', class extends HTMLElement {
-  #known = [];
+  #loading = null;
 
   connectedCallback() {
     this.list = h('ul', { class: 'cards' });
@@ -49,14 +49,20 @@ customElements.define('plan-repeats', class extends HTMLElement {
     this.load();
   }
 
-  async load() {
+  /** Once at a time: a page that begins is told several times whose it is. */
+  load() {
+    return (this.#loading ??= this.#load().finally(() => { this.#loading = null; }));
+  }
+
+  async #load() {
     if (!user.loaded) await user.load();
-    const found = user.id ? await ask('/repeats').catch(() => null) : { repeats: [] };
-    if (found) this.#show(found.repeats);
+    const who = user.id;
+    const found = who ? await ask('/repeats').catch(() => null) : { repeats: [] };
+    if (who !== user.id) await this.#load();
+    else if (found) this.#show(found.repeats);
   }
 
   #show(repeats) {
-    this.#known = repeats;
     this.whole.hidden = repeats.length === 0;
     setText(this.summary, t('repeat.mine', { count: repeats.length }));
     const held = this.contains(document.activeElement) ? document.activeElement.dataset.does : null;

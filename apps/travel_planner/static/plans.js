@@ -1,5 +1,6 @@
 // The plan that is asked for, and its answer: one source for the form, the list and the map.
 import { ask } from 'citywise/api.js';
+import { written } from 'citywise/point-field.js';
 import { asked, fromQuery, TRAVEL } from './request.js';
 
 /** Whether a garage would do, but another is better. */
@@ -27,6 +28,12 @@ class Plans extends EventTarget {
   get rejected() {
     const { rejected = [] } = this.answer ?? {};
     return this.kind === TRAVEL ? rejected : rejected.filter((garage) => !isWorse(garage));
+  }
+
+  /** What somebody calls the place they go to, unless it is only known by where it is. */
+  get toName() {
+    const { to } = this.request;
+    return to?.name && !to.isMe && !written(to.name) ? to.name : null;
   }
 
   option(id) {

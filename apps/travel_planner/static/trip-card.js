@@ -3,6 +3,7 @@ import { wrong } from 'citywise/api.js';
 import { city } from 'citywise/city.js';
 import { h, icon, keyed, setText } from 'citywise/elements.js';
 import { eventIcon, eventTitle } from 'citywise/event-card.js';
+import { levelWords } from 'citywise/levels.js';
 import { t } from 'citywise/strings.js';
 import { ago, atMinute } from 'citywise/times.js';
 import { toast } from 'citywise/toast.js';
@@ -78,7 +79,7 @@ function ahead() {
       const where = h('span', { class: 'quiet' });
       const badge = h('span', { class: 'badge', 'data-type': event.type }, icon(eventIcon(event)));
       return Object.assign(h('li', { 'data-event': event.id }, badge, h('span', {}, h('strong', {}, eventTitle(event)), ' ', where)), { where });
-    }, (item, event) => setText(item.where, [t('trip.in', { metres: metres(event.ahead_m) }), event.place?.name, t('event.level', { level: event.level })].filter(Boolean).join(' · ')));
+    }, (item, event) => setText(item.where, [t('trip.in', { metres: metres(event.ahead_m) }), event.place?.name, levelWords(event.level)].filter(Boolean).join(' · ')));
   }
 
   return { element, update };
@@ -119,7 +120,7 @@ async function end(trip) {
     toast(wrong(error), { focus: true });
     return;
   }
-  toast(t('trip.stopped'), { focus: true, undo: () => trips.start({ resume: trip.id }).catch((error) => toast(wrong(error))) });
+  toast(t('trip.stopped'), { focus: true, word: t('trip.resume'), undo: () => trips.start({ resume: trip.id }).catch((error) => toast(wrong(error))) });
 }
 
 /** A card and the function that brings it up to date. */

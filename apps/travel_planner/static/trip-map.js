@@ -1,11 +1,13 @@
 // The followed trip on the map: what is done and what is left, the proposal, and where one is.
-import { h } from 'citywise/elements.js';
+import { h, icon } from 'citywise/elements.js';
 import { t } from 'citywise/strings.js';
 import { walksOf } from './directions.js';
 import { endPin } from './ends-layer.js';
+import { traveller } from './trip-traveller.js';
+import { TurnedMap, turning } from './trip-turning.js';
 import { pointsOf, Way } from './trip-way.js';
 
-const QUIET_MS = 15_000; // After somebody moved the map it stays where it is.
+const CLOSE_ZOOM = 16;
 const latLng = ([lon, lat]) => [lat, lon];
 
 /** What is walked: to the street before anybody is under way, from it, and from a garage. */
@@ -16,6 +18,16 @@ function walks(trip) {
   return [...walksOf(line, start, null), trip.plan.geometry?.coordinates.map(latLng) ?? []].filter((walk) => walk.length);
 }
 
+/** Whereto somebody moves, in degrees from north: as the device says, else as the way leads there. */
+function headingOf(trip) {
+  const { heading, lon, lat } = trip.position;
+  if (Number.isFinite(heading)) return heading;
+  const points = pointsOf(trip);
+  if (points.length < 2) return null;
+  const way = new Way(points);
+  return way.at(way.nearest([lon, lat])).heading;
+}
+
 export class TripMap {
   #map = null;
   #page = null;
@@ -24,15 +36,23 @@ export class TripMap {
   #here = null;
   #flag = null;
   #fitted = null;
-  #touchedAt = -Infinity;
+  #keeps = 'whole'; // In view: the whole way, oneself `close`, or what somebody has moved the map to (`moved`).
+  #at = null;
+  #recentre = null;
+  #turned = null;
+  #trip = null;
+  #heading = 0;
 
   /** Draw `trip`, or nothing. */
   show(trip) {
     if (!this.#find()) return;
     this.#page.toggleAttribute('data-followed', trip !== null && trip !== undefined);
+    this.#at = trip?.position ? latLng([trip.position.lon, trip.position.lat]) : null;
+    this.#trip = trip;
     if (!trip) {
       this.#layer.clearLayers();
       this.#fitted = null;
+      this.#keep('whole');
       return;
     }
     if (!this.#map.hasLayer(this.#layer) || !this.#layer.getLayers().length) this.#add();
@@ -48,7 +68,13 @@ export class TripMap {
     [this.#map, this.#page] = [map, page];
     map.createPane('trip').classList.add('pane-trip');
     this.#layer = window.L.layerGroup().addTo(map);
-    map.on('dragstart zoomstart', ({ type }) => (type === 'dragstart') && (this.#touchedAt = performance.now()));
+    map.on('dragstart', () => this.#keep('moved'));
+    const follow = h('button', { type: 'button', class: 'trip-recentre button', hidden: true, onclick: () => this.#keep('close') }, icon('locate'), t('trip.recentre'));
+    this.#recentre = follow;
+    page.append(follow);
+    this.#turned = new TurnedMap(page, map, () => this.#keep('moved'));
+    turning.addEventListener('change', () => this.#keep(turning.isWanted ? 'close' : this.#keeps));
+    traveller.addEventListener('change', () => this.#keep(this.#keeps));
     return map;
   }
 
@@ -101,9 +127,23 @@ export class TripMap {
     const seen = `${trip.id} ${trip.plan.id} ${trip.proposal?.number ?? ''}`;
     if (lines.length && this.#fitted !== seen) {
       this.#fitted = seen;
-      this.#map.fitBounds(window.L.latLngBounds(lines), { ...this.#page.free(), maxZoom: 16, animate: false });
-    } else if (trip.position && performance.now() - this.#touchedAt > QUIET_MS) {
-      this.#map.panInside([trip.position.lat, trip.position.lon], { padding: [48, 48], animate: false });
+      this.#turned.show(null);
+      this.#map.fitBounds(window.L.latLngBounds(lines), { ...this.#page.free(), maxZoom: CLOSE_ZOOM, animate: false });
+      this.#keeps = 'whole';
+    } else if (this.#at && this.#keeps === 'whole') {
+      this.#map.panInside(this.#at, { padding: [48, 48], animate: false });
     }
+    this.#keep(this.#keeps);
+  }
+
+  /** What is kept in view from now on, until somebody moves the map or wants it to follow them. */
+  #keep(what) {
+    this.#keeps = what;
+    this.#recentre.hidden = !this.#at || what === 'close' || traveller.state === 'off';
+    const isClose = this.#at !== null && what === 'close';
+    const isTurned = isClose && turning.isWanted && traveller.state !== 'off';
+    if (isTurned) this.#heading = headingOf(this.#trip) ?? this.#heading;
+    this.#turned.show(isTurned ? this.#heading : null);
+    if (isClose) this.#map.setView(this.#at, Math.max(this.#map.getZoom(), CLOSE_ZOOM), { animate: false });
   }
 }

@@ -7,19 +7,23 @@ import { t } from 'citywise/strings.js';
 import { ago, at } from 'citywise/times.js';
 import { toast } from 'citywise/toast.js';
 import { user } from 'citywise/user.js';
+import { WakeLock } from 'citywise/wake-lock.js';
 import { titleOf, tripCard } from './trip-card.js';
 import { consentOffer } from './trip-consent.js';
 import { TripMap } from './trip-map.js';
 import { keptPlan } from './trip-plan.js';
 import './trip-position.js';
 import { openProposal, proposalWords } from './trip-proposal.js';
+import { slowDown } from './trip-pace.js';
 import { trips } from './trip-store.js';
+import { traveller } from './trip-traveller.js';
 
 const MOST_EARLIER = 5;
 
 await breath(); // Each part of the page is a task of its own.
 customElements.define('plan-trip', class extends HTMLElement {
   #map = new TripMap();
+  #screen = new WakeLock();
   #wanted = null; // What is to be started, once it may be.
   #announced = '';
   #isFollowing = null;
@@ -36,6 +40,7 @@ customElements.define('plan-trip', class extends HTMLElement {
     this.earlier = h('details', { class: 'why trip-earlier' }, h('summary', {}, t('trip.earlier')), this.past);
     this.append(this.offer.element, this.gate, this.old, this.list, this.position, this.earlier, this.said);
     for (const change of ['arrived', 'released']) trips.addEventListener(change, () => toast(t(`trip.${change}`)));
+    traveller.addEventListener('change', () => this.#underWay());
     document.addEventListener('plan-start', ({ detail }) => this.#start(detail));
     document.addEventListener('show-trip', (event) => {
       event.preventDefault();
@@ -55,8 +60,10 @@ customElements.define('plan-trip', class extends HTMLElement {
       return;
     }
     try {
-      const { trip, ended } = await trips.start({ plan: wanted.plan, choice: wanted.choice });
+      const { kind, ...chosen } = wanted;
+      const { trip, ended } = await trips.start(chosen);
       if (ended) toast(t('trip.replaced'), { undo: () => this.#resume(ended) });
+      slowDown();
       this.#lead(trip.id);
     } catch (error) {
       if (error.kind === 'no-consent') this.offer.show(error.subjects);
@@ -86,6 +93,12 @@ customElements.define('plan-trip', class extends HTMLElement {
     this.#tell(followed[0] ?? null);
     this.#age();
     if (this.#asked && followed.length) this.#lead(this.#asked);
+  }
+
+  /** Somebody tells where they are, or no longer. */
+  #underWay() {
+    this.#screen.keep(traveller.state !== 'off');
+    this.#show();
   }
 
   #showEarlier(isOffline) {

@@ -3,6 +3,7 @@ import { city } from 'citywise/city.js';
 import { h, setText } from 'citywise/elements.js';
 import { t } from 'citywise/strings.js';
 import { traveller } from './trip-traveller.js';
+import { turning } from './trip-turning.js';
 import { metres } from './measures.js';
 
 customElements.define('trip-position', class extends HTMLElement {
@@ -14,7 +15,10 @@ customElements.define('trip-position', class extends HTMLElement {
     this.locate = button('trip.position.device', () => this.#act(() => traveller.locate()), true);
     this.simulate = button('trip.position.simulate', () => this.#act(() => traveller.simulate()));
     this.stop = button('trip.position.stop', () => this.#act(() => traveller.stop()));
-    this.append(this.explain, this.said, h('p', { class: 'actions' }, this.locate, this.simulate, this.stop));
+    this.turn = h('button', { type: 'button', role: 'switch', class: 'switch', 'aria-label': t('trip.turn'), onclick: () => turning.want(!turning.isWanted) });
+    this.turns = h('p', { class: 'trip-turn' }, h('span', {}, t('trip.turn')), this.turn);
+    this.append(this.explain, this.said, h('p', { class: 'actions' }, this.locate, this.simulate, this.stop), this.turns);
+    turning.addEventListener('change', () => this.#show());
     traveller.addEventListener('change', () => this.#show());
     city.follow(() => this.#show());
   }
@@ -30,7 +34,8 @@ customElements.define('trip-position', class extends HTMLElement {
     const isOff = traveller.state === 'off';
     this.explain.hidden = this.locate.hidden = !isOff;
     this.simulate.hidden = !isOff || !traveller.canSimulate;
-    this.stop.hidden = isOff;
+    this.stop.hidden = this.turns.hidden = isOff;
+    this.turn.setAttribute('aria-checked', String(turning.isWanted));
     setText(this.said, this.#words());
   }
 

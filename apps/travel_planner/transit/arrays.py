@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from operator import itemgetter
 from typing import Protocol
 
@@ -110,35 +109,32 @@ def _rows(rows: Sequence[Sequence[tuple[int, ...]]], width: int) -> tuple[Ints, 
 
 
 class Slices(Mapping[int, Sequence[tuple[int, int, int]]]):
-    """Rows of (time, micrometres, rides) by their stop; in Python without those that are beaten."""
+    """Rows of (time, micrometres, rides) by their stop; in Python, of those stops that are asked
+    for, without those that are beaten."""
 
     def __init__(self, at: Ints, rows: Ints) -> None:
         self.at, self.rows = at, rows
+        self._stops = dict.fromkeys(np.flatnonzero(np.diff(at)).tolist())
+        self._asked: dict[int, list[tuple[int, int, int]]] = {}
 
-    @cached_property
-    def _by_stop(self) -> dict[int, list[tuple[int, int, int]]]:
-        found = {}
-        rows, ends = self.rows.tolist(), self.at.tolist()
-        for stop in np.flatnonzero(np.diff(self.at)).tolist():
+    def __getitem__(self, stop: int) -> list[tuple[int, int, int]]:
+        if stop not in self._asked:
             kept: list[tuple[int, int, int]] = []
-            mine = rows[ends[stop] : ends[stop + 1]]
+            mine = self.rows[self.at[stop] : self.at[stop + 1]].tolist()
             for time, micro, rides in sorted(mine, key=itemgetter(2, 0, 1)):
                 if not any(was <= time and walked <= micro for was, walked, _ in kept):
                     kept.append((time, micro, rides))
-            found[stop] = kept
-        return found
-
-    def __getitem__(self, stop: int) -> list[tuple[int, int, int]]:
-        return self._by_stop[stop]
+            self._asked[stop] = kept
+        return self._asked[stop]
 
     def __contains__(self, stop: object) -> bool:
-        return stop in self._by_stop
+        return stop in self._stops
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._by_stop)
+        return iter(self._stops)
 
     def __len__(self) -> int:
-        return len(self._by_stop)
+        return len(self._stops)
 
 
 class Bounds(Protocol):

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from hashlib import blake2s
 from itertools import pairwise
-from zoneinfo import ZoneInfo
 
 from citywise.apps.travel_planner.roads import Mode
 from citywise.apps.travel_planner.roads.network import RoadNetwork
@@ -71,7 +70,7 @@ def is_town(network: RoadNetwork) -> bool:
 
 def timetable(router: Router, now_ms: int) -> Feed:
     """The lines of the town, every day from 5 to 24 o'clock, for a year before and after now."""
-    feed = Feed("town", ZoneInfo(times.ZONE))
+    feed = Feed("town", times.zone())
     today = datetime.fromtimestamp(now_ms / 1000, UTC).date()
     feed.days["daily"] = {today + timedelta(n) for n in range(-_DAYS, _DAYS + 1)}
     for line in _LINES:

@@ -15,7 +15,11 @@ from tests.browser.following import Followed
 from tests.browser.test_people import serious, settled
 from tests.packs.test_tutorial_app import METER, write
 
-pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.spark,
+    pytest.mark.thorough,
+]
 
 
 def made(part: Locator, sort: str, text: str, key: str) -> None:

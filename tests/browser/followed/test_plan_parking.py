@@ -12,7 +12,11 @@ from tests.browser.conftest import DESKTOP, Open
 from tests.browser.following import Followed
 from tests.browser.test_people import serious
 
-pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.spark,
+    pytest.mark.thorough,
+]
 
 REQUEST = f"/plan?for=parking&from={following.FROM}&to={following.GARAGES_NEAR}&radius=900"
 

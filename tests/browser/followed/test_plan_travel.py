@@ -13,7 +13,11 @@ from tests.browser.conftest import DESKTOP, PHONE, Open, Watched
 from tests.browser.following import Followed
 from tests.browser.test_people import serious
 
-pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.spark,
+    pytest.mark.thorough,
+]
 
 REQUEST = f"/plan?from={quote(following.FROM)}&to={quote(following.TO)}&mode=car"
 BETTER = re.compile("faster|shorter")

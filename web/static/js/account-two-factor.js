@@ -58,11 +58,22 @@ customElements.define('account-two-factor', class extends HTMLElement {
       await ask(`${PASSKEYS}/${id}`, sent('DELETE', await secondStep(code)));
       await this.#changed(t('passkey.removed', { name }));
     });
-    return h('li', {}, h('p', {}, h('strong', {}, name), h('span', { class: 'quiet' }, ` ${seen}`)), end);
+    const called = this.#folded(t('passkey.rename', { name }), [this.#name(name)], (given) => this.#rename(id, given.name, name));
+    return h('li', {}, h('p', {}, h('strong', {}, name), h('span', { class: 'quiet' }, ` ${seen}`)), called, end);
+  }
+
+  async #rename(id, name, before) {
+    const made = await ask(`${PASSKEYS}/${id}`, { method: 'PATCH', body: { name } });
+    await this.#changed(t('passkey.renamed', { name: made.name }), before ? () => this.#rename(id, before) : null);
+  }
+
+  /** The field for what a passkey is called. */
+  #name(value = '') {
+    return textField({ name: 'name', title: t('passkey.name'), help: t('passkey.name.help'), value, maxlength: LONGEST_NAME, autocomplete: 'off' });
   }
 
   #adding(proof) {
-    const name = textField({ name: 'name', title: t('passkey.name'), help: t('passkey.name.help'), maxlength: LONGEST_NAME, autocomplete: 'off' });
+    const name = this.#name();
     return this.#folded(t('passkey.add'), [name, passwordField(), ...proof], async (given) => {
       const asked = await ask(PASSKEYS, sent('POST', { password: given.password, ...(proof.length ? await secondStep(given.code) : {}) }));
       const made = await ask(PASSKEYS, sent('PUT', { name: given.name, passkey: await makePasskey(asked) }));
@@ -110,11 +121,11 @@ customElements.define('account-two-factor', class extends HTMLElement {
     await this.#changed(t('twofactor.done'));
   }
 
-  async #changed(said) {
+  async #changed(said, undo = null) {
     await user.load();
     await this.load();
     document.querySelector('account-logins')?.load();
-    toast(said);
+    toast(said, { undo, focus: undo !== null });
   }
 
   #show(...parts) {

@@ -11,10 +11,18 @@ const RETRY_MS = 3000;
 const LONGEST_GUESS_S = 5; // How far the clock runs on without hearing from the server.
 const KEPT_ENDED = 1000;
 const LOAD_ANYWAY_MS = 1500;
+const JAM = 'TrafficJam';
+
+/** An event with its times in ms. */
+export const dated = (event) => ({
+  ...event,
+  startMs: Date.parse(event.start),
+  confirmedMs: Date.parse(event.confirmed),
+  endMs: event.end ? Date.parse(event.end) : null,
+});
 
 class City extends EventTarget {
   places = new Map();
-  readings = new Map();
   events = new Map();
   kinds = new Map(); // Of observations, as their files say.
   placeKinds = new Map();
@@ -22,7 +30,9 @@ class City extends EventTarget {
   state = 'connecting'; // live, reconnecting, offline
   loaded = false;
   failed = false;
+  moment = null; // Another time than now that is looked at (`moments.js`).
   heardAt = null; // Wall time of the newest data, in ms.
+  #live = new Map();
   #shown = 0;
   #timer = null;
   #isBehind = false; // Something has changed since it was begun to be shown.
@@ -35,6 +45,7 @@ class City extends EventTarget {
   #followers = [];
   #showing = Promise.resolve();
   #having = new Map();
+  #carrying = new Map();
 
   async start() {
     await user.load(); // The stream is theirs.
@@ -54,6 +65,11 @@ class City extends EventTarget {
     this.#followers.push(show);
     const steps = show();
     if (steps?.next) this.#show(steps);
+  }
+
+  /** Resolves once everybody has shown what there is now. */
+  get shown() {
+    return this.#showing;
   }
 
   // One after the other, so that nobody is shown anything older after the newer.
@@ -86,6 +102,21 @@ class City extends EventTarget {
     return (this.#shownNow = now);
   }
 
+  /** The time that is looked at: now, or another. */
+  time() {
+    return this.moment?.atMs ?? this.now();
+  }
+
+  /** Show another time, or (null) now again. */
+  lookAt(moment) {
+    this.moment = moment;
+    this.#changed();
+  }
+
+  get readings() {
+    return this.moment?.readings ?? this.#live;
+  }
+
   reading(kind, placeId) {
     return this.readings.get(`${kind}/${placeId}`);
   }
@@ -102,6 +133,14 @@ class City extends EventTarget {
     return found;
   }
 
+  /** Whether a place is of a kind that carries a kind which fills a role. */
+  carries(place, role) {
+    if (!this.#carrying.has(role)) {
+      this.#carrying.set(role, new Set(this.having(role).flatMap(([kind]) => this.kinds.get(kind).places)));
+    }
+    return this.#carrying.get(role).has(place.kind);
+  }
+
   /** A place's newest reading of a kind that fills the first of some roles, its values by
       the names that `roles` gives them. */
   told(placeId, roles) {
@@ -114,15 +153,16 @@ class City extends EventTarget {
     if (!newest) return undefined;
     const { fields } = this.kinds.get(newest.kind);
     const field = (role) => Object.keys(fields).find((name) => fields[name].role === role);
-    return { observedMs: newest.observedMs, ...Object.fromEntries(Object.entries(roles).map(([name, role]) => [name, newest[field(role)]])) };
+    return { observedMs: newest.observedMs, expected: newest.expected, ...Object.fromEntries(Object.entries(roles).map(([name, role]) => [name, newest[field(role)]])) };
   }
 
   openEvents() {
-    return [...this.events.values()].filter((event) => event.endMs === null);
+    return this.moment?.events ?? this.#openNow();
   }
 
   jamAt(placeId) {
-    return this.#jams.get(placeId);
+    if (!this.moment) return this.#jams.get(placeId);
+    return this.moment.events.find(({ type, place }) => type === JAM && place.id === placeId);
   }
 
   async load() {
@@ -131,6 +171,7 @@ class City extends EventTarget {
     try {
       const { kinds, places, readings, events, clock } = await this.#get('/city');
       this.#having.clear();
+      this.#carrying.clear();
       this.kinds = new Map(kinds.kinds.map((kind) => [kind.kind, kind]));
       this.placeKinds = new Map(kinds.places.map((kind) => [kind.place, kind]));
       this.#setClock(clock);
@@ -203,8 +244,8 @@ class City extends EventTarget {
     for (const reading of readings) {
       const key = `${reading.kind}/${reading.place_id}`;
       const observedMs = Date.parse(reading.observed_at);
-      if ((this.readings.get(key)?.observedMs ?? -Infinity) > observedMs) continue;
-      this.readings.set(key, { ...reading, observedMs });
+      if ((this.#live.get(key)?.observedMs ?? -Infinity) > observedMs) continue;
+      this.#live.set(key, { ...reading, observedMs });
       if (this.loaded && !this.places.has(reading.place_id)) this.#askFor(reading.place_id);
     }
   }
@@ -222,13 +263,7 @@ class City extends EventTarget {
   #addEvent(event, announced = 0) {
     const known = this.events.get(event.id);
     const before = known?.announced ?? 0;
-    const next = {
-      ...event,
-      announced: Math.max(announced, before),
-      startMs: Date.parse(event.start),
-      confirmedMs: Date.parse(event.confirmed),
-      endMs: event.end ? Date.parse(event.end) : null,
-    };
+    const next = { ...dated(event), announced: Math.max(announced, before) };
     if (announced < before && (announced || next.endMs === null)) return null;
     if (announced === before && known?.confirmedMs > next.confirmedMs && next.endMs === null) return null;
     this.events.delete(event.id);
@@ -239,7 +274,7 @@ class City extends EventTarget {
   }
 
   #indexJam(event) {
-    if (event.type !== 'TrafficJam') return;
+    if (event.type !== JAM) return;
     if (event.endMs === null) this.#jams.set(event.place.id, event);
     else if (this.#jams.get(event.place.id)?.id === event.id) this.#jams.delete(event.place.id);
   }
@@ -253,13 +288,17 @@ class City extends EventTarget {
   // A snapshot of what is open also says what is not: that has ended while we were away.
   #onlyOpen({ events, position }) {
     const open = new Set(events.map((event) => event.id));
-    for (const event of this.openEvents()) {
+    for (const event of this.#openNow()) {
       if (!open.has(event.id) && event.announced <= position) {
         this.events.delete(event.id);
         this.#indexJam({ ...event, endMs: 0 });
       }
     }
     events.forEach((event) => this.#addEvent(event, position));
+  }
+
+  #openNow() {
+    return [...this.events.values()].filter((event) => event.endMs === null);
   }
 
   #connection(state) {

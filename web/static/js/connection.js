@@ -16,7 +16,8 @@ customElements.define('city-connection', class extends HTMLElement {
       const behind = city.state === 'live' ? city.clock?.catching_up_s : null;
       if (behind) this.dataset.behind = '';
       else delete this.dataset.behind;
-      setText(word, behind ? t('connection.behind', { n: behind }) : t(`connection.${city.state}`));
+      this.toggleAttribute('data-then', Boolean(city.moment));
+      setText(word, city.moment ? t('connection.then') : behind ? t('connection.behind', { n: behind }) : t(`connection.${city.state}`));
       const stale = city.state !== 'live' && city.heardAt;
       const seconds = (Date.now() - city.heardAt) / 1000;
       setText(age, stale ? t('connection.stale', { age: ago(seconds) }) : '');

@@ -59,8 +59,8 @@ customElements.define('city-events', class extends HTMLElement {
     const past = this.status.list.value === 'past';
     const type = this.type.list.value;
     const since = city.now() - PAST_MS;
-    return [...city.events.values()]
-      .filter((event) => (past ? event.endMs !== null && event.endMs >= since : event.endMs === null))
+    const events = past ? [...city.events.values()].filter(({ endMs }) => endMs !== null && endMs >= since) : city.openEvents();
+    return events
       .filter((event) => !type || event.type === type)
       .sort(ORDERS[this.order.list.value]);
   }
@@ -77,13 +77,13 @@ customElements.define('city-events', class extends HTMLElement {
   #show() {
     this.#offerTypes();
     const events = this.#chosen();
-    const now = city.now();
+    const now = city.time();
     keyed(this.list, events.slice(0, this.#limit), (event) => event.id,
       (event) => this.#item(event), (item) => item.card.update(now));
     const past = this.status.list.value === 'past';
     setText(this.count, events.length ? t('list.count', { count: events.length }) : '');
     this.empty.hidden = events.length > 0;
-    const none = past ? 'list.none.past' : city.readings.size ? 'list.none' : 'list.waiting';
+    const none = past ? 'list.none.past' : city.moment ? city.moment.noEvents : city.readings.size ? 'list.none' : 'list.waiting';
     setText(this.empty, t(city.loaded ? none : city.failed ? 'list.failed' : 'list.loading'));
     this.empty.toggleAttribute('data-good', city.loaded && none === 'list.none');
     this.more.hidden = events.length <= this.#limit;

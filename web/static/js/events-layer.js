@@ -3,6 +3,7 @@ import { city } from './city.js';
 import { h, icon } from './elements.js';
 import { eventCard, eventIcon, eventTitle } from './event-card.js';
 import { t } from './strings.js';
+import { GARAGE } from './traffic.js';
 
 const { L } = window;
 
@@ -29,7 +30,7 @@ function spot({ place }) {
 }
 
 /** What is told of a garage stands at its own pin: one mark for one place. */
-const isOfGarage = ({ place }) => city.places.get(place.id)?.kind === 'garage';
+const isOfGarage = ({ place }) => city.carries(city.places.get(place.id) ?? {}, GARAGE.capacity);
 
 /** Fills the cluster layer that folium made; `openCard(card, latLng, marker)` shows one. */
 export class EventsLayer {

@@ -35,7 +35,9 @@ export function fieldsForm({ fields, submit, send, extra = [], primary = true, a
     const together = new Map(); // Of a file there may be many.
     for (const { path, message } of errors) together.set(path, [...(together.get(path) ?? []), message]);
     const placed = errors.map(({ path }) => {
-      const field = fields.find(({ name }) => name === path.split('.')[0]);
+      const called = (wanted) => fields.find(({ name }) => name === wanted);
+      const field = called(path) ?? called(path.split('.')[0]);
+      field?.element.closest('details')?.setAttribute('open', '');
       field?.say(together.get(path).join('\n'), path);
       return field;
     });

@@ -1,8 +1,8 @@
 // Garages as a list, and the words a garage has on the map too.
+import { aged } from './aged.js';
 import { city } from './city.js';
 import { h, keyed, setText } from './elements.js';
 import { locale, t } from './strings.js';
-import { ago } from './times.js';
 import { GARAGE, garageState } from './traffic.js';
 
 /** A garage in words; `update` brings them up to date. */
@@ -28,11 +28,11 @@ export function garageCard(place, heading = 'h3') {
     setText(free, t('garage.places', { count: found.free }));
     meter.value = Math.min(1, found.occupied / found.capacity);
     setText(taken, t(found.state === 'over' ? 'garage.overfull' : 'garage.of', found));
-    const counted = t('garage.counted', { age: ago(Math.max(0, found.ageS)) });
+    const counted = aged(found, 'garage.counted');
     setText(age, found.old ? `${t('garage.old')}: ${counted}` : counted);
   }
 
-  update(city.now());
+  update(city.time());
   return { element, update };
 }
 
@@ -45,9 +45,9 @@ customElements.define('city-garages', class extends HTMLElement {
   }
 
   #show() {
-    const now = city.now();
+    const now = city.time();
     const garages = [...city.places.values()]
-      .filter((place) => place.kind === 'garage')
+      .filter((place) => city.carries(place, GARAGE.capacity))
       .sort((a, b) => a.name.localeCompare(b.name, locale));
     keyed(this.list, garages, (place) => place.id, (place) => {
       const card = garageCard(place);

@@ -6,7 +6,11 @@ import { number, t } from './strings.js';
 import { GARAGE, garageState } from './traffic.js';
 
 const { L } = window;
-const [WIDE_PX, HIGH_PX] = [62, 30]; // Of a pin with its figure.
+const FIGURE_PX = [62, 30]; // Width and height of a pin with its figure,
+const DOT_PX = [24, 26]; // and of one without it.
+
+/** Whether two pins of such sizes, at two points, lie on one another. */
+const overlap = (a, b, [wide, high], [otherWide, otherHigh]) => Math.abs(a.x - b.x) < (wide + otherWide) / 2 && Math.abs(a.y - b.y) < (high + otherHigh) / 2;
 
 /** The layer of garages; `openCard(card, latLng, marker)` shows one. */
 export class GaragesLayer {
@@ -19,16 +23,18 @@ export class GaragesLayer {
     map.on('zoomend', () => this.#part());
   }
 
-  /** Free places stand where no other garage's do; where they would, the smaller garage is a dot. */
+  /** Free places stand where they hide no other pin; of two figures, the larger garage's. */
   #part() {
-    const taken = [];
     const bySize = [...this.#garages.values()].sort((a, b) => (b.place.capacity ?? 0) - (a.place.capacity ?? 0));
-    for (const { marker, pin } of bySize) {
-      const at = this.map.latLngToLayerPoint(marker.getLatLng());
-      const isClear = taken.every(({ x, y }) => Math.abs(x - at.x) > WIDE_PX || Math.abs(y - at.y) > HIGH_PX);
+    const points = bySize.map(({ marker }) => this.map.latLngToLayerPoint(marker.getLatLng()));
+    const figures = [];
+    bySize.forEach(({ pin }, index) => {
+      const at = points[index];
+      const isClear = points.every((other) => other === at || !overlap(at, other, FIGURE_PX, DOT_PX))
+        && figures.every((other) => !overlap(at, other, FIGURE_PX, FIGURE_PX));
       pin.toggleAttribute('data-small', !isClear);
-      if (isClear) taken.push(at);
-    }
+      if (isClear) figures.push(at);
+    });
   }
 
   /** Restate them, one by one. */
@@ -36,7 +42,7 @@ export class GaragesLayer {
     const before = this.#garages.size;
     const told = new Set(city.openEvents().map((event) => event.place.id));
     for (const place of city.places.values()) {
-      if (place.kind !== 'garage' || place.geometry.type !== 'Point') continue;
+      if (!city.carries(place, GARAGE.capacity) || place.geometry.type !== 'Point') continue;
       const garage = this.#garages.get(place.id) ?? this.#add(place);
       this.#restate(garage, garageState(place, city.told(place.id, GARAGE), now));
       garage.pin.toggleAttribute('data-told', told.has(place.id));

@@ -1,4 +1,5 @@
 // The base map below everything else: water, green, built-up land and rails, drawn on one canvas.
+import { h } from './elements.js';
 import { inSlices } from './slices.js';
 
 const { L } = window;
@@ -28,7 +29,8 @@ export class GroundLayer {
 
   async #load(onQuarters) {
     const response = await fetch(ADDRESS).catch(() => null);
-    const { features } = response?.ok ? await response.json() : { features: [] };
+    const { features, licence } = response?.ok ? await response.json() : { features: [] };
+    if (licence) this.map.attributionControl.addAttribution(h('span', {}, licence).innerHTML);
     const isNamed = ({ geometry }) => geometry.type === 'Point';
     const renderer = L.canvas({ pane: 'ground', padding: 0.5 });
     const layer = L.geoJSON(null, { renderer, pane: 'ground', interactive: false, style }).addTo(this.map);

@@ -11,7 +11,7 @@ const HEIGHT = 72;
 const GAP = 4; // So many usual steps without a value: the line breaks.
 
 /** An element of SVG, with attributes. */
-function drawn(tag, attributes, ...children) {
+export function drawn(tag, attributes, ...children) {
   const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   element.append(...children);

@@ -28,6 +28,11 @@ export class KindLayer {
       if (place) this.#show(place, reading, now);
       yield;
     }
+    if (!city.moment) return;
+    for (const id of this.#shapes.keys()) {
+      if (!city.reading(name, id)) this.#show(city.places.get(id), undefined, now);
+      yield;
+    }
   }
 
   /** What the colours mean. */
@@ -55,7 +60,7 @@ export class KindLayer {
 
   #words(place, reading, index, now) {
     const { map, fields } = this.kind;
-    const parts = [place.name, `${kindName(this.kind.kind)}: ${valueText(fields[map.show], reading[map.show])}`];
+    const parts = [place.name, `${kindName(this.kind.kind)}: ${valueText(fields[map.show], reading?.[map.show])}`];
     if (index >= 0) parts.push(stepName(map.steps[index][1]));
     if (isOld(this.kind, reading, now)) parts.push(t('kind.old'));
     return parts.join(' · ');

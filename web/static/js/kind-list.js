@@ -1,10 +1,10 @@
 // Places with what their sensors say, kind by kind: as a list, and as a card on the map.
+import { aged } from './aged.js';
 import { city } from './city.js';
 import { h, keyed, setText } from './elements.js';
 import { historyOf } from './history-chart.js';
 import { grade, isOld, kindName, labelled, placeKindName, stepName, stepOf, valueText } from './kinds.js';
 import { locale, t } from './strings.js';
-import { ago } from './times.js';
 
 const readingsOf = (place) => (place.sensors ?? []).map((name) => [city.kinds.get(name), city.reading(name, place.id)])
   .filter(([kind, reading]) => kind && reading);
@@ -34,11 +34,11 @@ export function kindCard(place, heading = 'h3') {
       setText(chip, stepName(kind.map.steps[index][1]));
     }
     if (!newest) return setText(age, t('sensor.never'));
-    const told = t('kind.measured', { age: ago(Math.max(0, (now - newest[1].observedMs) / 1000)) });
+    const told = aged({ ageS: (now - newest[1].observedMs) / 1000 }, 'kind.measured');
     return setText(age, isOld(...newest, now) ? `${t('kind.old')}: ${told}` : told);
   }
 
-  update(city.now());
+  update(city.time());
   return { element, update };
 }
 
@@ -52,7 +52,7 @@ customElements.define('city-kinds', class extends HTMLElement {
   }
 
   #show() {
-    const now = city.now();
+    const now = city.time();
     const kinds = [...city.kinds.values()].filter((kind) => kind.map)
       .map((kind) => ({ kind, places: this.#places(kind) })).filter(({ places }) => places.length);
     keyed(this.list, kinds, ({ kind }) => kind.kind, ({ kind }) => this.#section(kind), (section, { places }) => {

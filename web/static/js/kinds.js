@@ -49,7 +49,9 @@ export function valueText(field, value) {
 }
 
 /** Whether a reading says nothing of the present any more. */
-export function isOld({ stale_s: stale, period_s: period }, { observedMs }, now) {
+export function isOld({ stale_s: stale, period_s: period }, reading, now) {
+  if (!reading) return true;
+  const { observedMs } = reading;
   return (now - observedMs) / 1000 > (stale ?? (period ? PERIODS * period : USUAL_STALE_S));
 }
 

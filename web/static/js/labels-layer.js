@@ -1,6 +1,7 @@
 // Names of towns and streets, taken from the names of the roads, where there is room.
 import { city } from './city.js';
 import { h } from './elements.js';
+import { ROAD } from './traffic.js';
 
 const { L } = window;
 const STREETS_ZOOM = 13;
@@ -52,8 +53,9 @@ export class LabelsLayer {
     if (city.places.size === this.#size) return;
     this.#size = city.places.size;
     const found = new Map();
-    for (const { kind, name, geometry, length_m: length } of city.places.values()) {
-      if (kind !== 'road') continue;
+    for (const place of city.places.values()) {
+      if (!city.carries(place, ROAD.speed_kmh)) continue;
+      const { name, geometry, length_m: length } = place;
       const { street, town } = parts(name);
       const line = geometry.coordinates;
       const [a, b] = [line[0], line.at(-1)];

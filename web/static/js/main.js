@@ -18,7 +18,17 @@ const show = () => {
   document.body.setAttribute('data-shown', '');
   dispatchEvent(new Event('page-shown'));
 };
-city.follow(() => (city.loaded || city.failed) && !document.body.hasAttribute('data-shown') && requestAnimationFrame(show));
+const LONGEST_MS = 3000;
+let isSoon = false;
+city.follow(() => {
+  if (isSoon || !(city.loaded || city.failed)) return;
+  isSoon = true;
+  // Lists show it in slices, and some may not be there yet; what never comes keeps nothing else.
+  const parts = [...document.querySelectorAll('.columns :not(:defined)')].map(({ localName }) => customElements.whenDefined(localName));
+  const all = Promise.all(parts).then(() => city.shown);
+  const late = new Promise((done) => setTimeout(done, LONGEST_MS));
+  Promise.race([all, late]).then(() => requestAnimationFrame(show));
+});
 city.start();
 // Where the certificate is not trusted there is none; the account page says so.
 if ('serviceWorker' in navigator) navigator.serviceWorker.register('/service-worker.js').catch(() => browserNotifications.refuse());

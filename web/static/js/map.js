@@ -1,6 +1,5 @@
 // The live map: folium made the map itself, we add what changes.
-import { query } from './api.js';
-import { city } from './city.js';
+import { city, dated } from './city.js';
 import { h, setText } from './elements.js';
 import { garageCard } from './garage-list.js';
 import { historyOf } from './history-chart.js';
@@ -57,14 +56,15 @@ export class CityMap extends HTMLElement {
       event.preventDefault();
       this.#showEvent(event.detail);
     });
-    if (new URLSearchParams(location.search).has('pick')) this.#pick();
+    const wanted = new URLSearchParams(location.search);
+    if (wanted.has('pick')) import('./map-pick.js').then(({ pickOn }) => pickOn(this, wanted.get('pick') === 'line'));
     this.ready?.(map);
     city.follow(() => this.show());
   }
 
   /** Show what is now, step by step; in view first, so that what is drawn is drawn once. */
   *show() {
-    const now = city.now();
+    const now = city.time();
     this.#state();
     yield;
     if (city.loaded && city.places.size && !this.fitted) this.fit();
@@ -112,17 +112,17 @@ export class CityMap extends HTMLElement {
     if (!event) {
       const response = await fetch(`/api/v1/events/${encodeURIComponent(id)}`);
       if (!response.ok) return;
-      event = await response.json();
-      event = {
-        ...event,
-        startMs: Date.parse(event.start),
-        confirmedMs: Date.parse(event.confirmed),
-        endMs: event.end ? Date.parse(event.end) : null,
-      };
+      event = dated(await response.json());
     }
     if (typeof event.place.lat !== 'number') return;
     this.map.setView([event.place.lat, event.place.lon], Math.max(this.map.getZoom(), NEAR_ZOOM), { animate: false });
     this.events.show(event);
+  }
+
+  /** Whether a point, as [lat, lon], is anywhere near the city. */
+  isNear(at) {
+    const points = [...city.places.values()].map(({ geometry }) => (geometry.type === 'Point' ? geometry.coordinates : geometry.coordinates[0]));
+    return !points.length || window.L.latLngBounds(points.map(([lon, lat]) => [lat, lon])).pad(0.5).contains(at);
   }
 
   /** Open the card of a road or garage, at its middle. */
@@ -131,13 +131,6 @@ export class CityMap extends HTMLElement {
     const card = ({ road: roadCard, garage: garageCard }[place.kind] ?? kindCard)(place, 'h2');
     this.map.setView([lat, lon], NEAR_ZOOM, { animate: false });
     this.open(card, [lat, lon]);
-  }
-
-  /** For operators: a point that is clicked is where an event is opened by hand. */
-  #pick() {
-    this.append(h('p', { class: 'map-pick card', role: 'status' }, t('byhand.pick')));
-    this.map.on('click', ({ latlng: { lat, lng } }) =>
-      location.assign(`/system${query({ lat: lat.toFixed(6), lon: lng.toFixed(6) })}#byhand`));
   }
 
   /** Show a card at a point; `marker` gets the focus back. */

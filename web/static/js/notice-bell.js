@@ -69,6 +69,7 @@ customElements.define('notice-bell', class extends HTMLElement {
     this.summary.setAttribute('aria-label', label);
     this.summary.title = label;
     this.count.hidden = fresh === 0;
+    navigator.setAppBadge?.(fresh).catch(() => null); // Of an installed app; 0 takes it away.
     setText(this.count, fresh > COUNTED ? `${COUNTED}+` : String(fresh));
     this.seen.hidden = fresh === 0;
     this.parts.forEach(({ section, list }, index) => {

@@ -20,7 +20,7 @@ export const whyAddress = ({ instance, notice, about, id }) => `/apps/traces${qu
  */
 export function noticeCard(notice, { heading = 'h3', isTrial = false } = {}) {
   const title = h('span', {});
-  const level = levelMeter('notice.criticality');
+  const level = levelMeter((level) => t('notice.criticality', { level }));
   const what = h('p', { class: 'card-what' });
   const text = h('p', { class: 'card-place' });
   const amended = h('p', { class: 'quiet' });

@@ -4,7 +4,7 @@ import { city } from './city.js';
 import { h, keyed, setText } from './elements.js';
 import { fieldsForm } from './fields-form.js';
 import { labelledField, textField } from './labelled-field.js';
-import { levelMeter } from './levels.js';
+import { levelMeter, levelWords } from './levels.js';
 import { OperatorPart } from './operator-part.js';
 import { placeSelect } from './parameter-places.js';
 import { language, t } from './strings.js';
@@ -22,7 +22,7 @@ const timeField = (name, title, help) => {
 };
 
 function levelField() {
-  const input = h('select', {}, ...[1, 2, 3, 4, 5].map((level) => h('option', { value: level, selected: level === USUAL_LEVEL }, t('event.level', { level }))));
+  const input = h('select', {}, ...[1, 2, 3, 4, 5].map((level) => h('option', { value: level, selected: level === USUAL_LEVEL }, levelWords(level))));
   return { ...labelledField({ name: 'level', title: t('byhand.level'), input }), input, value: () => Number(input.value), check: () => true, focus: () => input.focus() };
 }
 
@@ -56,26 +56,51 @@ function typeField() {
   } };
 }
 
-/** Where it is: a place that is known, or a point. */
+/** The section of a street that was drawn on the map, as [longitude, latitude] of each point. */
+function drawn() {
+  const points = (given.get('line') ?? '').split(';').map((point) => point.split(',').map(Number));
+  return points.length > 1 && points.flat().every(Number.isFinite) ? points.map(([lat, lon]) => [lon, lat]) : null;
+}
+
+/** Where it is: a place that is known, a point, or a section of a street. */
 function whereField(onpick) {
+  let line = drawn();
   const { select, element } = placeSelect(() => true, { title: t('list.place'), 'aria-label': t('list.place') });
   const number = (name, min, max) => h('input', { type: 'number', step: 'any', min, max, value: given.get(name) });
   const [lat, lon] = [number('lat', -90, 90), number('lon', -180, 180)];
   const labelled = (name, input) => h('label', { class: 'field' }, h('span', {}, t(`form.area.${name}`)), input);
   const point = h('div', { class: 'number point' }, labelled('lat', lat), labelled('lon', lon), h('a', { class: 'button', href: '/?pick', onclick: onpick }, t('byhand.onmap')));
-  const field = labelledField({ name: 'place_id', title: t('byhand.where'), help: t('byhand.where.help'), input: select, element: h('div', { class: 'stack' }, element, point), group: true });
+  const draw = h('a', { class: 'button', href: '/?pick=line', onclick: onpick }, t('byhand.draw.begin'));
+  const points = h('span', {}, line ? t('byhand.section', { points: t('byhand.section.points', { count: line.length }) }) : '');
+  const off = h('button', { type: 'button', class: 'button small', onclick: () => {
+    line = null;
+    show();
+    draw.focus();
+  } }, t('byhand.section.remove'));
+  const section = h('div', { class: 'section' }, draw, points, off);
+  const show = () => (points.hidden = off.hidden = line === null);
+  show();
+  const field = labelledField({ name: 'place_id', title: t('byhand.where'), help: t('byhand.where.help'), input: select, element: h('div', { class: 'stack' }, element, point, section), group: true });
   const hasPoint = () => lat.value !== '' && lon.value !== '';
   return {
     ...field,
     focus: () => (hasPoint() ? lat : select).focus(),
     check() {
       const isValid = lat.checkValidity() && lon.checkValidity();
-      const isThere = select.value || hasPoint();
+      const isThere = select.value || line || hasPoint();
       field.say(isThere && isValid ? null : t(isValid ? 'form.missing' : 'byhand.badpoint'));
       return Boolean(isThere && isValid);
     },
-    isPoint: () => !select.value && hasPoint(),
-    value: () => (select.value ? { place_id: select.value } : { geometry: { type: 'Point', coordinates: [Number(lon.value), Number(lat.value)] } }),
+    isPoint: () => !select.value && (line !== null || hasPoint()),
+    value() {
+      if (select.value) return { place_id: select.value };
+      return { geometry: line ? { type: 'LineString', coordinates: line } : { type: 'Point', coordinates: [Number(lon.value), Number(lat.value)] } };
+    },
+    /** What was drawn has been published. */
+    clear() {
+      line = null;
+      show();
+    },
   };
 }
 
@@ -101,20 +126,21 @@ customElements.define('operator-events', class extends OperatorPart {
     const name = textField({ name: 'name', title: t('form.optional', { title: t('form.name') }), help: t('byhand.name.help'), maxlength: LONGEST_NAME, required: false });
     const level = levelField();
     const [start, until] = ['start', 'until'].map((key) => timeField(key, t(`byhand.${key}`), t(`byhand.${key}.help`)));
-    const where = whereField(() => typed.keep());
+    const whereIs = whereField(() => typed.keep());
     // A place has a name; of a point people must be told where it is.
     const named = { ...name, check: () => {
-      name.input.required = where.isPoint();
+      name.input.required = whereIs.isPoint();
       return name.check();
     } };
     const typed = whilePicking({ type: this.type.input, name: name.input, level: level.input, start: start.input, until: until.input });
-    if (given.has('lat')) this.type.choose(typed.bringBack().type);
+    if (given.has('lat') || given.has('line')) this.type.choose(typed.bringBack().type);
     const form = fieldsForm({
-      fields: [this.type, where, named, level, start, until],
+      fields: [this.type, whereIs, named, level, start, until],
       submit: t('byhand.open'),
       send: async ({ place_id: where, name, ...rest }) => {
         const opened = await ask('/operator/events', { method: 'POST', body: { ...rest, ...where, ...(name.trim() ? { name: name.trim() } : {}) } });
         form.reset();
+        whereIs.clear();
         this.#say(opened, opened.state === 'planned' ? 'byhand.planned' : 'byhand.opened');
         await this.refresh();
       },

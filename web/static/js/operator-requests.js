@@ -1,6 +1,7 @@
 // How requests and processes fare: lag, time, failures, and the limits that hold.
 import { ask } from './api.js';
 import { h, setText } from './elements.js';
+import { minuteChart } from './minute-chart.js';
 import { OperatorPart, table } from './operator-part.js';
 import { locale, number, t } from './strings.js';
 import { ago, duration } from './times.js';
@@ -19,7 +20,13 @@ customElements.define('operator-requests', class extends OperatorPart {
     this.waiting = h('tbody');
     this.others = h('div', { hidden: true }, h('h3', {}, t('waiting.title')), h('p', { class: 'quiet' }, t('waiting.explain')),
       table(t('waiting.title'), ['broken.app', 'waiting.kinds'], this.waiting));
-    this.append(this.apps, this.others,
+    this.charts = {
+      evaluations: minuteChart('minutes.evaluations', number),
+      slowest_s: minuteChart('minutes.slowest', inMs),
+      lag_s: minuteChart('minutes.lag', duration),
+      refused: minuteChart('minutes.refused', number),
+    };
+    this.append(this.apps, this.others, h('div', { class: 'minute-charts' }, ...Object.values(this.charts).map(({ element }) => element)),
       table(t('request.title'), ['request.name', 'system.state', 'request.lag', 'request.evaluations', 'request.p50', 'request.p99', 'request.failures'], this.requests),
       this.limits, h('h3', {}, t('process.title')),
       table(t('process.title'), ['process.name', 'system.state', 'process.detail'], this.processes));
@@ -29,7 +36,8 @@ customElements.define('operator-requests', class extends OperatorPart {
     return ask('/operator/requests');
   }
 
-  show({ limits, requests, processes, dead_letters: letters, broken_apps: broken, waiting_apps: waiting }) {
+  show({ limits, requests, processes, dead_letters: letters, broken_apps: broken, waiting_apps: waiting, minutes }) {
+    for (const [name, chart] of Object.entries(this.charts)) chart.show(minutes[name]);
     this.apps.hidden = !broken.length;
     this.broken.replaceChildren(...broken.map((fault) => this.#fault(fault)));
     this.others.hidden = !waiting.length;

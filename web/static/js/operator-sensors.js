@@ -8,6 +8,7 @@ import { ago, duration } from './times.js';
 
 const STATES = ['silent,implausible', 'silent', 'implausible', 'ok'];
 const MOST = 100;
+const MOST_ON_MAP = 5000;
 
 /** A reason in the page's language, else as the server words it. */
 function reasonWords({ check, text, numbers = {} }) {
@@ -49,18 +50,36 @@ customElements.define('operator-sensors', class extends OperatorPart {
     this.counts = h('p', { class: 'quiet' });
     this.list = h('ul', { class: 'cards' });
     this.empty = h('p', { class: 'empty', 'data-good': true, hidden: true }, t('sensor.none'));
+    this.map = h('div', {});
+    this.onMap = h('details', { class: 'sensor-map', ontoggle: reload }, h('summary', {}, t('sensor.map')), this.map);
     this.append(h('div', { class: 'fields' },
       h('label', { class: 'field' }, h('span', {}, t('sensor.show')), this.state),
-      h('label', { class: 'field' }, h('span', {}, t('sensor.kind')), this.kind)), this.counts, this.list, this.empty);
+      h('label', { class: 'field' }, h('span', {}, t('sensor.kind')), this.kind)), this.counts, this.onMap, this.list, this.empty);
   }
 
-  load() {
-    return ask(`/operator/sensors${query({ state: this.state.value, kind: this.kind.value || null, limit: MOST })}`);
+  async load() {
+    const kind = this.kind.value || null;
+    const [found, all] = await Promise.all([ask(`/operator/sensors${query({ state: this.state.value, kind, limit: MOST })}`),
+      this.onMap.open ? ask(`/operator/sensors${query({ kind, limit: MOST_ON_MAP })}`) : null]);
+    return { ...found, all };
   }
 
-  show({ counts, sensors, truncated }) {
+  /** The map, made when it is first unfolded: it has all sensors, whichever the list shows. */
+  async #draw({ sensors }) {
+    this.drawn ??= import('./sensor-map.js').then(({ SensorMap }) => SensorMap.in(this.map, reasonWords));
+    try {
+      (await this.drawn).show(sensors);
+    } catch {
+      this.drawn = null;
+      setText(this.fault, t('sensor.map.failed'));
+    }
+  }
+
+  show({ counts, sensors, truncated, all }) {
+    if (all) this.#draw(all);
     keyed(this.kinds, Object.keys(counts), (kind) => kind, (kind) => h('option', { value: kind }), (option, kind) => setText(option, kindName(kind)));
-    const lines = Object.entries(counts).map(([kind, count]) => t('sensor.count', { kind: kindName(kind), ok: count.ok ?? 0, silent: count.silent ?? 0, implausible: count.implausible ?? 0 }));
+    const some = Object.entries(counts).filter(([, count]) => Object.values(count).some(Boolean));
+    const lines = some.map(([kind, count]) => t('sensor.count', { kind: kindName(kind), ok: count.ok ?? 0, silent: count.silent ?? 0, implausible: count.implausible ?? 0 }));
     setText(this.counts, lines.join(' · '));
     keyed(this.list, sensors, ({ kind, place }) => `${kind} ${place.id}`, (sensor) => this.#item(sensor), (item, sensor) => this.#update(item, sensor));
     this.empty.hidden = sensors.length > 0;

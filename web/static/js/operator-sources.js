@@ -17,7 +17,7 @@ customElements.define('operator-sources', class extends OperatorPart {
   build() {
     this.sources = h('tbody');
     this.none = h('p', { class: 'empty', hidden: true }, t('source.none'));
-    this.table = table(t('ops.sources'), ['source.name', 'system.state', 'source.success', 'source.lag', 'source.messages', 'source.observations', 'source.refused', 'source.actions'], this.sources);
+    this.table = table(t('ops.sources'), ['source.name', 'system.state', 'source.success', 'source.lag', 'source.messages', 'source.observations', 'source.refused', 'source.not_taken', 'source.actions'], this.sources);
     this.adding = h('button', { type: 'button', class: 'button', hidden: true, onclick: () => this.#edit(null) }, t('source.add'));
     this.form = h('div');
     this.made = h('div', { class: 'made', role: 'region', 'aria-label': t('source.secret'), tabindex: '-1', hidden: true });
@@ -38,18 +38,20 @@ customElements.define('operator-sources', class extends OperatorPart {
   }
 
   #source(source) {
-    const { name, connector, error, last_success: success, lag_s: lag, messages, observations, refused, samples, active, origin } = source;
+    const { name, connector, error, last_success: success, lag_s: lag, messages, observations, refused, not_taken: notTaken, samples, not_taken_samples: later, active, origin } = source;
     const word = error ? 'source.failing' : active ? 'system.ok' : 'source.stopped';
     const state = h('span', { class: 'chip', 'data-ok': String(!error) }, t(word));
-    const notes = [error, ...samples.map(({ reason, at, said }) => [reason, at, said].filter(Boolean).join(' · '))].filter(Boolean);
+    const note = (...parts) => parts.filter(Boolean).join(' · ');
+    const notes = [error, ...samples.map(({ reason, at, said }) => note(reason, at, said)),
+      ...later.map(({ reason, at, said, payload }) => note(t('source.not_taken'), reason, at, said, payload))].filter(Boolean);
     const button = (key, act) => h('button', { type: 'button', class: 'button small', 'aria-label': `${t(key)}: ${name}`, onclick: act }, t(key));
     const actions = origin === 'operator' ? [button('source.change', () => this.#edit(source)),
       button(active ? 'source.stop' : 'source.start', () => this.#act('PATCH', name, { active: !active })),
       button('source.remove', () => this.#remove(name))] : [h('span', { class: 'quiet' }, t('kinds.file'))];
     return h('tr', { 'data-source': name },
-      h('th', { scope: 'row' }, name, ' ', h('code', {}, connector), ...notes.map((note) => h('p', { class: 'quiet' }, note))),
+      h('th', { scope: 'row' }, name, ' ', h('code', {}, connector), ...notes.map((text) => h('p', { class: 'quiet' }, text))),
       h('td', {}, state), h('td', {}, success ? since(success) : t('source.never')), h('td', {}, lag === null ? '–' : duration(lag)),
-      h('td', {}, number(messages)), h('td', {}, number(observations)), h('td', {}, number(refused)), h('td', {}, h('div', { class: 'actions' }, ...actions)));
+      h('td', {}, number(messages)), h('td', {}, number(observations)), h('td', {}, number(refused)), h('td', {}, number(notTaken)), h('td', {}, h('div', { class: 'actions' }, ...actions)));
   }
 
   #edit(source) {

@@ -1,8 +1,8 @@
 // Slow roads as a list, and the words a road has on the map too.
+import { aged } from './aged.js';
 import { city } from './city.js';
 import { h, keyed, setText } from './elements.js';
 import { t } from './strings.js';
-import { ago } from './times.js';
 import { ROAD, roadState } from './traffic.js';
 
 const SLOW = ['jam', 'heavy', 'slow'];
@@ -29,12 +29,12 @@ export function roadCard(place, heading = 'h3') {
       return;
     }
     const rounded = { speed: Math.round(found.speed), free: Math.round(found.free) };
-    const counted = t('road.vehicles', { count: found.count });
-    setText(speed, found.known ? `${t('road.of', rounded)} · ${counted}` : t('road.novehicles'));
-    setText(age, t('road.measured', { age: ago(Math.max(0, found.ageS)) }));
+    const counted = found.expected ? [] : [t('road.vehicles', { count: found.count })];
+    setText(speed, found.known ? [t('road.of', rounded), ...counted].join(' · ') : t('road.novehicles'));
+    setText(age, aged(found, 'road.measured'));
   }
 
-  update(city.now());
+  update(city.time());
   return { element, update };
 }
 
@@ -53,9 +53,9 @@ customElements.define('city-roads', class extends HTMLElement {
   }
 
   #show() {
-    const now = city.now();
+    const now = city.time();
     const roads = [...city.places.values()]
-      .filter((place) => place.kind === 'road')
+      .filter((place) => city.carries(place, ROAD.speed_kmh))
       .map((place) => ({ place, found: stateOf(place, now) }))
       .filter(({ found }) => SLOW.includes(found.state))
       .sort((a, b) => SLOW.indexOf(a.found.state) - SLOW.indexOf(b.found.state)
@@ -68,7 +68,7 @@ customElements.define('city-roads', class extends HTMLElement {
     }, (item, { found }) => item.card.update(now, found));
     this.empty.hidden = roads.length > 0;
     const known = city.loaded && city.readings.size > 0;
-    const waiting = city.loaded ? 'list.waiting' : city.failed ? 'list.failed' : 'list.loading';
+    const waiting = city.moment ? 'moment.nothing' : city.loaded ? 'list.waiting' : city.failed ? 'list.failed' : 'list.loading';
     setText(this.empty, t(known ? 'list.none.roads' : waiting));
     this.empty.toggleAttribute('data-good', known);
     this.more.hidden = roads.length <= this.#limit;

@@ -2,6 +2,7 @@
 import { city } from './city.js';
 import { t } from './strings.js';
 import { roadCard, stateOf } from './road-list.js';
+import { ROAD } from './traffic.js';
 
 const { L } = window;
 const CLOSE_ZOOM = 13;
@@ -48,7 +49,7 @@ export class RoadsLayer {
   *update(now) {
     const before = this.#roads.size;
     for (const place of city.places.values()) {
-      if (place.kind !== 'road' || place.geometry.type !== 'LineString') continue;
+      if (!city.carries(place, ROAD.speed_kmh) || place.geometry.type !== 'LineString') continue;
       const road = this.#roads.get(place.id) ?? this.#add(place);
       this.#restate(road, stateOf(place, now).state);
       yield;
@@ -73,7 +74,7 @@ export class RoadsLayer {
   /** An element, not a text: Leaflet would read a text as HTML, and names come from outside. */
   #tip(place) {
     const tip = document.createElement('span');
-    tip.textContent = `${place.name} · ${t(`road.${stateOf(place, city.now()).state}`)}`;
+    tip.textContent = `${place.name} · ${t(`road.${stateOf(place, city.time()).state}`)}`;
     return tip;
   }
 

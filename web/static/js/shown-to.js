@@ -5,7 +5,7 @@ const FITS = {
   person: () => user.own !== null,
   developer: () => user.isDeveloping,
   developers: () => user.has('developer'),
-  operators: () => user.has('admin') || user.has('developer'),
+  operators: () => user.isOperating,
   others: () => user.loaded && !user.has('admin'),
 };
 

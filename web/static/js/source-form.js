@@ -36,6 +36,9 @@ function found(one) {
  * for a new one. `saved(answer)` is called with what the API says of it.
  */
 export function sourceForm({ connectors, source, saved }) {
+  // What a file or the API has set and no field shows, such as `renew_s`, stays as it is.
+  const { has_secret: takesPosts, ...before } = source?.settings ?? {};
+  const [first, ...others] = Object.keys(before.headers ?? {});
   const name = textField({ name: 'name', title: t('source.name'), help: t('source.name.help'), maxlength: 32, autocomplete: 'off', autocapitalize: 'none' });
   const connector = choiceField({ name: 'connector', title: t('source.connector'), options: [...connectors.map((one) => [one.name, `${one.name} – ${one.title}`]), [MAPPING, t('source.mapping')]] });
   const mapping = areaField('mapping', 12);
@@ -44,16 +47,21 @@ export function sourceForm({ connectors, source, saved }) {
   const username = optional('username');
   const password = optional('password', { type: 'password', autocomplete: 'new-password', help: source ? t('source.kept') : null });
   const header = optional('header', { help: t('source.header.help'), placeholder: 'Authorization' });
-  const key = optional('key', { type: 'password', autocomplete: 'new-password', help: source ? t('source.kept') : null });
-  const interval = optional('interval_s', { type: 'number', min: 1, max: 86400, value: '60' });
+  const key = optional('key', { name: first ? `headers.${first}` : 'key', type: 'password', autocomplete: 'new-password', help: source ? t('source.kept') : null });
+  const count = (name, usual, most) => optional(name, { type: 'number', min: 1, max: most, value: String(usual) });
+  const interval = count('interval_s', 60, 86400);
+  const timeout = count('timeout_s', 20, 600);
+  const size = count('max_bytes', 10_000_000, 50_000_000);
   const prefix = optional('prefix', { help: t('source.prefix.help') });
   const zone = optional('zone', { placeholder: 'Europe/Copenhagen' });
+  const tls = tickField('tls');
   const takes = tickField('takes_posts');
   const context = optional('subscribe', { help: t('source.subscribe.help'), placeholder: '…/ngsi-ld/v1' });
   const types = optional('types', { placeholder: 'NoiseLevelObserved, AirQualityObserved' });
   const notify = optional('notify', { value: location.origin });
   const main = [name, connector, mapping, urls, topics];
-  const asked = [header, key, interval, prefix, zone, broker, username, password];
+  const further = others.map((one) => optional('key', { name: `headers.${one}`, title: one, type: 'password', autocomplete: 'new-password', help: t('source.kept') }));
+  const asked = [header, key, ...further, interval, timeout, size, prefix, zone, broker, tls, username, password];
   const told = [takes, context, types, notify];
 
   const sample = areaField('sample', 6);
@@ -68,14 +76,17 @@ export function sourceForm({ connectors, source, saved }) {
   function body() {
     const own = (value) => value || undefined;
     const [host, port] = broker.value().trim().split(/:(\d+)$/);
+    const shown = header.value().trim();
+    const headers = [...others.map((one, at) => [one, further[at].value()]), ...(shown ? [[shown, key.value()]] : [])];
     return {
+      ...before, connector: undefined, mapping: undefined,
       name: name.value().trim(),
       ...(connector.value() === MAPPING ? { mapping: mapping.value() } : { connector: connector.value() }),
       urls: lines(urls.value()), topics: lines(topics.value()), prefix: own(prefix.value().trim()), zone: own(zone.value().trim()),
-      interval_s: Number(interval.value()) || undefined,
-      headers: header.value().trim() ? { [header.value().trim()]: key.value() } : undefined,
-      broker: host ? { host, port: Number(port ?? 1883), username: own(username.value()), password: own(password.value()) } : undefined,
-      subscribe: context.value().trim() ? { broker: context.value().trim(), types: words(types.value()), notify: notify.value().trim() } : undefined,
+      ...Object.fromEntries([interval, timeout, size].map((one) => [one.input.name, Number(one.value()) || undefined])),
+      headers: headers.length ? Object.fromEntries(headers) : undefined,
+      broker: host ? { ...before.broker, host, port: Number(port ?? (tls.value() ? 8883 : 1883)), tls: tls.value(), username: own(username.value()), password: own(password.value()) } : undefined,
+      subscribe: context.value().trim() ? { ...before.subscribe, broker: context.value().trim(), types: words(types.value()), notify: notify.value().trim() } : undefined,
     };
   }
 
@@ -108,23 +119,23 @@ export function sourceForm({ connectors, source, saved }) {
   topics.element.after(group(t('source.more'), asked), group(t('source.posts'), told));
 
   if (source) {
-    const has = source.settings;
-    name.input.value = has.name;
+    name.input.value = before.name;
     name.input.readOnly = true;
-    connector.input.value = has.connector ?? MAPPING;
-    mapping.input.value = has.mapping ?? '';
-    urls.input.value = (has.urls ?? []).join('\n');
-    topics.input.value = (has.topics ?? []).join('\n');
-    [header.input.value] = Object.keys(has.headers ?? {}).concat('');
-    interval.input.value = has.interval_s ?? 60;
-    prefix.input.value = has.prefix ?? '';
-    zone.input.value = has.zone ?? '';
-    broker.input.value = has.broker ? `${has.broker.host ?? '127.0.0.1'}:${has.broker.port}` : '';
-    username.input.value = has.broker?.username ?? '';
-    takes.input.checked = has.has_secret;
-    context.input.value = has.subscribe?.broker ?? '';
-    types.input.value = (has.subscribe?.types ?? []).join(', ');
-    if (has.subscribe) notify.input.value = has.subscribe.notify;
+    connector.input.value = before.connector ?? MAPPING;
+    mapping.input.value = before.mapping ?? '';
+    urls.input.value = (before.urls ?? []).join('\n');
+    topics.input.value = (before.topics ?? []).join('\n');
+    header.input.value = first ?? '';
+    for (const one of [interval, timeout, size]) one.input.value = before[one.input.name] ?? one.input.value;
+    prefix.input.value = before.prefix ?? '';
+    zone.input.value = before.zone ?? '';
+    broker.input.value = before.broker ? `${before.broker.host ?? '127.0.0.1'}:${before.broker.port}` : '';
+    username.input.value = before.broker?.username ?? '';
+    tls.input.checked = before.broker?.tls ?? false;
+    takes.input.checked = takesPosts;
+    context.input.value = before.subscribe?.broker ?? '';
+    types.input.value = (before.subscribe?.types ?? []).join(', ');
+    if (before.subscribe) notify.input.value = before.subscribe.notify;
   }
   isMapping();
   return form;

@@ -1,4 +1,6 @@
 // Strings in the page's language: a module that the browser keeps, whose address the page names.
+import { breath } from './slices.js';
+
 const { default: table } = await import(document.documentElement.dataset.texts);
 
 export const language = document.documentElement.lang;
@@ -12,6 +14,9 @@ export function number(value, most = 1) {
   if (!numbers.has(most)) numbers.set(most, new Intl.NumberFormat(locale, { maximumFractionDigits: most }));
   return numbers.get(most).format(value);
 }
+
+number(0); // With the first the browser loads how people here write numbers: a task of its own.
+await breath();
 
 /** A name within a sentence: German writes nouns with a capital there too. */
 export const within = (text) => (language === 'de' ? text : text.toLocaleLowerCase(locale));

@@ -17,7 +17,7 @@ customElements.define('system-readiness', class extends HTMLElement {
   connectedCallback() {
     this.verdict = h('p', { class: 'verdict', role: 'status' });
     this.rows = h('tbody');
-    this.details = h('details', { class: 'why' }, h('summary', {}, t('system.checks')), table(t('system.readiness'), ['system.check', 'system.state', 'system.found', 'system.limit'], this.rows));
+    this.details = h('details', { class: 'why' }, h('summary', {}, t('system.checks')), table(t('system.checks'), ['system.check', 'system.state', 'system.found', 'system.limit'], this.rows));
     this.append(this.verdict, this.details);
     this.#load();
     setInterval(() => this.#load(), EVERY_MS);

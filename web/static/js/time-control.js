@@ -62,7 +62,7 @@ customElements.define('city-time', class extends HTMLElement {
 
   #show() {
     const { clock } = city;
-    this.controls.hidden = !clock?.controllable || !['admin', 'developer'].some((role) => user.has(role));
+    this.controls.hidden = !clock?.controllable || !user.isOperating;
     if (!clock) return;
     this.#showTime();
     const seen = clock.speed;

@@ -26,12 +26,12 @@ function later() {
   timer = setTimeout(() => (place.matches(':hover, :focus-within') ? later() : hide()), SHOWN_MS);
 }
 
-/** Say `text`; with `undo` there is a button, focused if `focus`, that takes it back. */
-export function toast(text, { undo = null, focus = false } = {}) {
+/** Say `text`; with `undo` there is a button, called `word` and focused if `focus`, that takes it back. */
+export function toast(text, { undo = null, word = t('toast.undo'), focus = false } = {}) {
   const back = undo && h('button', { type: 'button', class: 'link', onclick: async () => {
     hide();
     await undo();
-  } }, t('toast.undo'));
+  } }, word);
   const close = h('button', { type: 'button', class: 'toast-close', 'aria-label': t('toast.close'), title: t('toast.close'), onclick: hide }, icon('remove'));
   place.replaceChildren(h('p', { class: 'toast' }, h('span', {}, text), ' ', back ?? '', close));
   if (focus) (back ?? close).focus();

@@ -8,10 +8,10 @@ const FEW_SHARE = 0.1;
 export function roadState(place, reading, jam, now) {
   if (!reading) return { state: jam ? 'jam' : 'unknown' };
   const ageS = (now - reading.observedMs) / 1000;
-  const known = reading.vehicle_count > 0;
+  const known = Boolean(reading.expected) || reading.vehicle_count > 0;
   const free = Math.min(place.free_flow_kmh ?? FASTEST_KMH, FASTEST_KMH);
   const ratio = reading.speed_kmh / free;
-  const facts = { ageS, speed: reading.speed_kmh, count: reading.vehicle_count, free, ratio, known };
+  const facts = { ageS, speed: reading.speed_kmh, count: reading.vehicle_count, free, ratio, known, expected: reading.expected };
   if (jam) return { state: 'jam', ...facts };
   if (ageS > ROAD_OLD_S) return { state: 'old', ...facts };
   if (!known) return { state: 'unknown', ...facts };
@@ -22,10 +22,12 @@ export function roadState(place, reading, jam, now) {
 /** State of a garage: free, few, full, over or unknown; `old` if the count is. */
 export function garageState(place, reading, now) {
   if (!reading) return { state: 'unknown', old: false };
-  const { occupied, capacity, observedMs } = reading;
+  const { capacity, observedMs } = reading;
+  const occupied = reading.occupied ?? capacity - reading.free;
+  if (!Number.isFinite(occupied)) return { state: 'unknown', old: false };
   const ageS = (now - observedMs) / 1000;
   const free = Math.max(0, capacity - occupied);
-  const facts = { ageS, occupied, capacity, free, old: ageS > GARAGE_OLD_S };
+  const facts = { ageS, occupied, capacity, free, old: ageS > GARAGE_OLD_S, expected: reading.expected };
   if (occupied > capacity) return { state: 'over', ...facts };
   if (free === 0) return { state: 'full', ...facts };
   return { state: free <= capacity * FEW_SHARE ? 'few' : 'free', ...facts };
@@ -36,7 +38,7 @@ export const airName = (value) => (value <= 50 ? 'good' : value <= 100 ? 'fair' 
 
 /** The fields that a place's readings have for some purposes, by role. */
 export const ROAD = { speed_kmh: 'road_speed', vehicle_count: 'road_vehicles' };
-export const GARAGE = { occupied: 'occupied_places', capacity: 'total_places' };
+export const GARAGE = { capacity: 'total_places', occupied: 'occupied_places', free: 'free_places' };
 export const AIR = 'air_index';
 
 /** The worst index of an air reading; what is unknown (null) is none. */

@@ -72,6 +72,11 @@ class User extends EventTarget {
     return this.#me.roles.includes(role);
   }
 
+  /** Whether somebody sees how the city runs, and may set its clock. */
+  get isOperating() {
+    return this.has('admin') || this.has('developer');
+  }
+
   /** Whether a developer wants to see what is for developers, on this device. */
   get isDeveloping() {
     return this.has('developer') && localStorage.getItem(DEVELOPING) !== null;

@@ -38,7 +38,7 @@ customElements.define('city-weather', class extends HTMLElement {
     const words = Object.entries(ROLES).map(([name, role]) => [name, fields(role)])
       .filter(([, key]) => typeof reading[key] === 'number')
       .map(([name, key]) => [name, t(`weather.${name}`, { value: reading[key] })]);
-    const ageS = (city.now() - reading.observedMs) / 1000;
+    const ageS = (city.time() - reading.observedMs) / 1000;
     if (ageS > OLD_S) words.push(['old', t('weather.old', { age: ago(ageS) })]);
     return words;
   }

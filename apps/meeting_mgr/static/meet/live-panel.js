@@ -1,19 +1,22 @@
 // The meeting as one takes part in it: oneself first, then what comes, the others, what is shared.
-import { wrong } from 'citywise/api.js';
+import { query, wrong } from 'citywise/api.js';
 import { button, confirmed } from 'citywise/doing.js';
 import { h, setText } from 'citywise/elements.js';
 import { isOpen } from '../meetings/meeting-store.js';
+import { reminderCard } from '../meetings/reminder-card.js';
 import { spanWords } from '../meetings/when-words.js';
 import { t } from 'citywise/strings.js';
 import { toast } from 'citywise/toast.js';
 import { agendaCard } from './agenda-card.js';
 import { Bounds } from './bounds.js';
 import { endedCard } from './ended-card.js';
-import { keepStage } from './kept.js';
+import { keepStage, linkKey } from './kept.js';
 import { neededCard } from './needed-card.js';
 import { othersList } from './others-list.js';
 import { ownCard } from './own-card.js';
 import { OwnSharing } from './own-sharing.js';
+import { ownTalk } from './own-talk.js';
+import { ownWay } from './own-way.js';
 import { ownWord } from './own-word.js';
 import { roomCard } from './room-card.js';
 import { sensorList } from './sensor-list.js';
@@ -29,6 +32,7 @@ export function livePanel(seat, sensing, left) {
   const facts = h('p', { class: 'meet-facts' });
   const state = h('span', { class: 'chip meet-chip' });
   const note = h('p', { class: 'meet-note', role: 'status' });
+  const next = h('a', { class: 'link', hidden: true }, t('meetings.next'));
   const twice = h('p', { class: 'meet-note', role: 'status' });
   const ended = endedCard((names) => share([...own.names, ...names]), () => heard(own.note()));
   const shared = h('summary', {});
@@ -36,12 +40,13 @@ export function livePanel(seat, sensing, left) {
   const list = sensorList(sensing, (names) => share(names));
   const leave = button(t('meet.leave'), () => ask(), { danger: true });
   const room = roomCard(seat);
-  const parts = { room, own: ownCard(), needed: neededCard(), word: ownWord(seat, room), agenda: agendaCard(), others: othersList(), shown: shownTo() };
+  const parts = { room, own: ownCard(), needed: neededCard(), way: ownWay(seat), talk: ownTalk(seat), reminder: reminderCard(seat), word: ownWord(seat, room), agenda: agendaCard(), others: othersList(), shown: shownTo() };
+  parts.reminder.element.classList.add('meet-card');
   const sharing = h('details', { class: 'meet-card why meet-sharing' }, shared, h('p', { class: 'quiet' }, t('meet.sharing.explain')), parts.shown.element, measured, list.element);
   const element = h('div', { class: 'meet-live' },
     h('header', { class: 'meet-head' }, h('div', { class: 'meet-title' }, title, state), facts),
-    note, twice, ended.element, parts.word.asked, h('div', { class: 'meet-columns' },
-      h('div', {}, parts.own.element, parts.needed.element, parts.word.element, sharing),
+    note, next, twice, ended.element, parts.word.asked, h('div', { class: 'meet-columns' },
+      h('div', {}, parts.own.element, parts.needed.element, parts.way.element, parts.talk.element, parts.reminder.element, parts.word.element, sharing),
       h('div', {}, parts.room.element, parts.agenda.element, parts.others.element, h('p', { class: 'meet-leave' }, leave))));
 
   async function share(names) {
@@ -96,10 +101,14 @@ export function livePanel(seat, sensing, left) {
     const isAway = !isOn || seat.isLeaving;
     sharing.hidden = parts.word.element.hidden = parts.own.element.hidden = isAway;
     parts.word.asked.hidden ||= isAway;
+    parts.way.element.hidden ||= isAway;
+    parts.talk.element.hidden ||= seat.isLeaving; // After the end one can withdraw it still.
     if (!seat.isLeaving && state.dataset.state !== before && (!isOn || before === 'running')) end();
     before = state.dataset.state;
     if (!isAway) own.apply();
     setText(note, noteWords(view));
+    next.hidden = isOn || !view.next || !linkKey(seat.id);
+    if (!next.hidden) next.href = `/meet/${view.next}${query({ key: linkKey(seat.id) })}`;
     setText(twice, isOn && view.me.devices > 1 ? t('meet.devices', { n: view.me.devices }) : '');
     ended.element.hidden = isAway || view.me.ended.length === 0;
     ended.update(view);

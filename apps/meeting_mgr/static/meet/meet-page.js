@@ -1,15 +1,16 @@
 // The participant's page: who one is, what one shares, and then the meeting.
-import { wrong } from 'citywise/api.js';
+import { query, wrong } from 'citywise/api.js';
 import { h, setText } from 'citywise/elements.js';
 import { t } from 'citywise/strings.js';
 import { user } from 'citywise/user.js';
+import { WakeLock } from 'citywise/wake-lock.js';
 import { consentForm } from './consent-form.js';
 import { joinForm } from './join-form.js';
 import { beginAnew, hideKey, keepJoined, keepOff, keepsNothing, keepStage, linkKey, stage, whyAnew } from './kept.js';
+import { isOpen } from '../meetings/meeting-store.js';
 import { livePanel } from './live-panel.js';
 import { Seat } from './seat.js';
 import { Sensing } from './sensing.js';
-import { WakeLock } from './wake-lock.js';
 
 const EVERY_MS = 1000;
 const RETRY_MS = 3000;
@@ -65,6 +66,10 @@ customElements.define('meet-page', class extends HTMLElement {
     }
     try {
       const meeting = await this.seat.linked(this.key);
+      if (meeting.next && !isOpen(meeting)) {
+        location.replace(`/meet/${meeting.next}${query({ key: this.key })}`);
+        return;
+      }
       this.#show('join', joinForm(meeting, (name, attendee) => this.#join(name, attendee)));
     } catch (error) {
       this.#refused(error);
@@ -118,6 +123,7 @@ customElements.define('meet-page', class extends HTMLElement {
       await this.seat.share(names, this.seat.ended);
     }));
     this.querySelector('h1').focus();
+    this.seat.start(); // From now on the meeting knows whether the page is open.
     this.sensing.look();
   }
 

@@ -2,6 +2,7 @@
 import { h, keyed, setText } from 'citywise/elements.js';
 import { abilityIcons } from '../meetings/ability-icons.js';
 import { t } from 'citywise/strings.js';
+import { placeWords } from '../meetings/ability-words.js';
 
 function row() {
   const name = h('h3', {});
@@ -22,7 +23,7 @@ export function othersList() {
     keyed(list, people, ({ id }) => id, row, (element, person) => {
       element.setAttribute('aria-label', person.name);
       setText(element.name, person.name);
-      setText(element.place, t(`meetings.presence.${person.presence.state}`));
+      setText(element.place, placeWords(person));
       element.icons.element.hidden = !person.abilities;
       if (person.abilities) element.icons.update(person, now);
     });

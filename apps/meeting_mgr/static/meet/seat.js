@@ -50,6 +50,16 @@ export class Seat extends MeetingStore {
     return this.send(`${OWN}/sharing`, { method: 'PUT', body: { sensors, noted } });
   }
 
+  /** Let the meeting know when one arrives, or no longer. */
+  tellArrival(tells) {
+    return this.send(`${OWN}/arrival`, { method: 'PUT', body: { tells } });
+  }
+
+  /** Let the minutes say how long one spoke, if all agree, or no longer. */
+  agreeTalkTime(agrees) {
+    return this.send(`${OWN}/talk-time`, { method: 'PUT', body: { agrees } });
+  }
+
   tell(reading) {
     return this.send(`${OWN}/readings`, { method: 'POST', body: reading });
   }

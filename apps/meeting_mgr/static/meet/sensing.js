@@ -40,7 +40,7 @@ export class Sensing extends EventTarget {
   /** Share exactly these sensors, of those that the device has. */
   share(names) {
     const wanted = SENSORS.filter(({ name }) => names.includes(name) && this.offered?.includes(name));
-    for (const name of [...this.#running.keys()]) if (!wanted.some((sensor) => sensor.name === name)) this.#stop(name);
+    for (const name of this.#running.keys()) if (!wanted.some((sensor) => sensor.name === name)) this.#stop(name);
     for (const sensor of wanted) if (!this.#running.has(sensor.name)) this.#start(sensor);
     if (this.#running.size) this.#timer ??= setInterval(() => this.#tell(), EVERY_MS);
     else this.#rest();

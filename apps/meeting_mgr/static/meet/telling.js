@@ -5,7 +5,7 @@ import { MqttLink } from './mqtt-link.js';
 export class Telling {
   #seat;
   #link = null;
-  #asked = null; // Whether the broker was asked for; a promise.
+  #isAsked = false; // Whether the broker was asked for.
   #turn = 0; // Grows when all is closed: what was asked for before is wanted no more.
 
   constructor(seat) {
@@ -14,7 +14,7 @@ export class Telling {
 
   /** Tell values of sensors; throws as `ask` does where nothing could be reached. */
   async tell(values) {
-    this.#asked ??= this.#open();
+    if (!this.#isAsked) this.#open();
     const body = { at: new Date().toISOString(), values };
     const isTaken = await this.#link?.tell(body);
     if (!isTaken) await this.#seat.tell(body);
@@ -22,18 +22,19 @@ export class Telling {
 
   async #open() {
     const turn = this.#turn;
+    this.#isAsked = true;
     try {
       const { mqtt } = await this.#seat.mqtt();
       if (mqtt && turn === this.#turn) this.#link = new MqttLink(mqtt);
     } catch {
-      if (turn === this.#turn) this.#asked = null; // Asked again with the next message.
+      if (turn === this.#turn) this.#isAsked = false; // Asked again with the next message.
     }
   }
 
   /** End what there is; whatever is told later begins anew. */
   close() {
     this.#turn += 1;
-    this.#asked = null;
+    this.#isAsked = false;
     this.#link?.close();
     this.#link = null;
   }

@@ -1,6 +1,6 @@
 // What somebody can do, in words: capabilities, their states, since when and why.
 import { t } from 'citywise/strings.js';
-import { at } from 'citywise/times.js';
+import { at, atMinute } from 'citywise/times.js';
 
 /** Those shown as icons, in order; `share` is told in words. */
 export const SHOWN = ['speak', 'listen', 'read', 'chat'];
@@ -11,11 +11,18 @@ const UNKNOWN = { state: 'unknown', since: null, because: [] };
 /** How one capability of a person stands; unknown where nothing was concluded. */
 export const abilityOf = (person, capability) => person.abilities?.[capability] ?? UNKNOWN;
 
-/** “too noisy, driving”: reasons in words. */
-export const reasons = (because) => because.map((reason) => t(`meetings.because.${reason}`)).join(', ');
+/** “expected at 14:12”, or “on the way” where it is not known any more when. */
+const onTheWay = (arrives) => (arrives ? t('meetings.because.arriving.at', { time: atMinute(Date.parse(arrives)) }) : t('meetings.because.arriving'));
+
+/** “too noisy, driving”: reasons in words; of who is on the way, when they arrive. */
+export const reasons = (because, arrives = null) =>
+  because.map((reason) => (reason === 'arriving' ? onTheWay(arrives) : t(`meetings.because.${reason}`))).join(', ');
 
 /** “Bob cannot speak: too noisy”: what is so, and why where that is known. */
-export const withWhy = (what, because) => (because.length ? t('meetings.why', { what, why: reasons(because) }) : what);
+export const withWhy = (what, because, arrives = null) => (because.length ? t('meetings.why', { what, why: reasons(because, arrives) }) : what);
+
+/** “remote”; “expected at 14:12”, of who is on the way. */
+export const placeWords = ({ presence, arrives }) => (arrives ? onTheWay(arrives) : t(`meetings.presence.${presence.state}`));
 
 /** “since 10:04”, or nothing where it is not known since when. */
 export const since = (iso, now) => (iso ? t('meetings.since', { time: at(Date.parse(iso), now) }) : '');

@@ -5,6 +5,7 @@ import { t } from 'citywise/strings.js';
 import { attendance, attendanceWords, canWords, countWords, nameOf, namesOf } from './agenda-words.js';
 import { verbs } from './ability-words.js';
 import { itemCells } from './item-cells.js';
+import { isOpen } from './meeting-store.js';
 
 export function agendaList(store) {
   const list = h('ol', { class: 'agenda' });
@@ -41,7 +42,7 @@ function itemCard(store) {
   }
 
   function showWho(view) {
-    const isAhead = item.state === 'open' || item.state === 'current';
+    const isAhead = isOpen(view) && (item.state === 'open' || item.state === 'current');
     const found = attendance(item);
     const { can, unknown, cannot, missing } = found;
     who.hidden = more.hidden = !isAhead;

@@ -29,9 +29,9 @@ export function countWords({ can, unknown, cannot }) {
 
 /** “Bob and Charlie cannot listen: too noisy”, of some who lack the same; of many only how many. */
 function cannotWords(view, some, most) {
-  const [{ lacks, because }] = some;
+  const [{ lacks, because, arrives }] = some;
   const name = some.length > most ? t('meetings.several', { count: some.length }) : row(some.map((one) => called(view, one)));
-  return withWhy(lacks.length ? t('meetings.cannot', { name, what: verbs(lacks, 'or') }) : t('meetings.cannot.attend', { name }), because);
+  return withWhy(lacks.length ? t('meetings.cannot', { name, what: verbs(lacks, 'or') }) : t('meetings.cannot.attend', { name }), because, arrives);
 }
 
 /** All who cannot take part in an item, and why; or that all can. Up to `most` alike are named. */
@@ -39,7 +39,7 @@ export function attendanceWords(view, item, most = MOST_NAMED) {
   const { can, unknown, cannot } = attendance(item);
   if (!cannot.length && unknown.length) return countWords({ can, unknown, cannot });
   if (!cannot.length) return can.length ? t('meetings.all.can') : '';
-  const alike = Map.groupBy(cannot, ({ lacks, because }) => `${lacks} ${because}`);
+  const alike = Map.groupBy(cannot, ({ lacks, because, arrives }) => `${lacks} ${because} ${because.includes('arriving') && arrives}`);
   return [...alike.values()].map((some) => cannotWords(view, some, most)).join('; ');
 }
 

@@ -7,7 +7,9 @@ import { changeWords } from './proposal-words.js';
 const SENTENCES = {
   joined: ({ name, device = 1 }) => t(`meetings.changed.joined${device > 1 ? '.device' : ''}`, { name, n: device }),
   left: ({ name, removed }) => t(removed ? 'meetings.changed.removed' : 'meetings.changed.left', { name }),
+  away: ({ name, is_away: isAway }) => t(`meetings.changed.${isAway ? 'away' : 'back'}`, { name }),
   hand: ({ name }) => t('meetings.changed.hand', { name }),
+  arrival: ({ name, tells }) => t(`meetings.changed.arrival${tells ? '' : '.no'}`, { name }),
   presence: ({ name, presence }) => t(`meetings.changed.presence.${presence}`, { name }),
   abilities: ({ name, state, capabilities, because, again }) =>
     withWhy(t(`meetings.changed.${state}${again ? '.again' : ''}`, { name, what: verbs(capabilities, state === 'on' ? 'and' : 'or') }), because),
@@ -15,12 +17,11 @@ const SENTENCES = {
     const isSensitive = agenda.find(({ id }) => id === item)?.sensitive;
     return t(`meetings.changed.item${isSensitive ? '.sensitive' : ''}`, { title });
   },
-  proposal({ number, answer, automatic }, view) {
+  proposal({ number, answer, option, automatic }, view) {
     const proposal = view.proposals.find((one) => one.number === number);
-    const isTold = answer === 'open' || (answer === 'accepted' && automatic);
-    if (!proposal || !isTold) return null;
-    const what = changeWords(view, proposal.options[proposal.chosen ?? 0]);
-    return t(answer === 'open' ? 'meetings.changed.proposal' : 'meetings.proposal.automatic', { what });
+    if (!proposal) return null;
+    const what = changeWords(view, proposal.options[option ?? 0]);
+    return t(answer === 'accepted' && automatic ? 'meetings.proposal.automatic' : `meetings.changed.proposal.${answer}`, { what });
   },
   state: ({ state }) => t(`meetings.changed.${state}`),
 };

@@ -16,6 +16,7 @@ import { MeetingStore } from './meeting-store.js';
 import { peopleList } from './people-list.js';
 import { pick, planned } from './planned.js';
 import { proposalList } from './proposal-list.js';
+import { reminderCard } from './reminder-card.js';
 
 const EVERY_MS = 1000; // Times that pass are shown as they pass.
 
@@ -33,13 +34,13 @@ customElements.define('meeting-page', class extends HTMLElement {
     this.whole = h('div', { class: 'meeting-whole', hidden: true });
     this.append(this.state, this.whole);
     const { store } = this;
-    const form = meetingForm((fields, view) => this.#change(fields, view), () => store.view);
+    const form = meetingForm((fields, view) => this.#change(fields, view), { current: () => store.view });
     const parts = {
       head: meetingHead(store, (focus) => form.open(store.view, focus)), now: currentItem(store), proposals: proposalList(store),
-      people: peopleList(store), agenda: agendaList(store), join: joinCard(store), decisions: decisionList(store), notices: meetingNotices(store),
+      people: peopleList(store), agenda: agendaList(store), join: joinCard(store), decisions: decisionList(store), notices: meetingNotices(store), reminder: reminderCard(store),
     };
     this.parts = Object.values(parts);
-    this.rest = h('div', { class: 'meeting-rest' }, ...['agenda', 'notices', 'decisions', 'join'].map((key) => section(key, parts[key])));
+    this.rest = h('div', { class: 'meeting-rest' }, ...['agenda', 'notices', 'decisions', 'join'].map((key) => section(key, parts[key])), parts.reminder.element);
     this.whole.append(form.element, parts.head.element, parts.now.element, h('div', { class: 'meeting-columns' },
       parts.proposals.element, section('people', parts.people),
       this.rest));
@@ -49,17 +50,19 @@ customElements.define('meeting-page', class extends HTMLElement {
   }
 
   /** Change what was planned; what the meeting did meanwhile stands in the way only where it is the same. */
-  async #change(fields, opened) {
+  async #change({ following = false, ...changes }, opened) {
     const { store } = this;
-    const was = pick(planned(opened), fields);
-    const isSame = () => JSON.stringify(was) === JSON.stringify(pick(planned(store.view), fields));
+    const scope = following ? { following } : {}; // Of a series: this one alone, or those that follow too.
+    const fields = { ...changes, ...scope };
+    const was = pick(planned(opened), changes);
+    const isSame = () => JSON.stringify(was) === JSON.stringify(pick(planned(store.view), changes));
     const send = () => store.change(fields, isSame() ? store.view.version : opened.version);
     await send().catch(async (error) => {
       if (error.kind === 'stale') await store.load();
       if (error.kind !== 'stale' || !isSame()) throw error;
       await send();
     });
-    toast(t('meetings.said.edit'), { undo: () => attempt(() => store.change(was), t('toast.undone')) });
+    toast(t('meetings.said.edit'), { undo: () => attempt(() => store.change({ ...was, ...scope }), t('toast.undone')) });
   }
 
   #start() {

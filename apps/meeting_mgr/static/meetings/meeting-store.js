@@ -17,6 +17,7 @@ export class MeetingStore extends EventTarget {
   connection = 'connecting'; // or live, reconnecting
   error = null; // Why there is nothing to show.
   #ahead = 0; // How far the server's clock is ahead of the device's, in milliseconds.
+  #isFollowing = false;
   #retry = null;
   #heard = -Infinity; // When the last view was made, by the server's clock.
 
@@ -28,6 +29,8 @@ export class MeetingStore extends EventTarget {
   }
 
   start() {
+    if (this.#isFollowing) return;
+    this.#isFollowing = true;
     const address = `/api/v1${pathOf(this.id, `${this.own}/events`)}`;
     new EventStream((name, data) => this.#receive(name, data), (state) => this.#connected(state), { address, names: ['hello', 'reset', 'meeting'] });
     this.load();
@@ -74,9 +77,9 @@ export class MeetingStore extends EventTarget {
     return this.send('', { method: 'PATCH', body: { version, ...fields } });
   }
 
-  /** Call the meeting off; `change({ state: 'planned' })` restores it. */
-  cancel() {
-    return this.send('', { method: 'DELETE' });
+  /** Call the meeting off, perhaps with those of its series that follow; `change({ state: 'planned' })` restores it. */
+  cancel(isFollowing = false) {
+    return this.send(isFollowing ? '?following=true' : '', { method: 'DELETE' });
   }
 
   /** Remove the meeting and all that is kept of it: there is no way back. */

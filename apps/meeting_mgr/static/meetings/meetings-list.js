@@ -10,8 +10,10 @@ import { blankMeeting, meetingForm } from './meeting-form.js';
 import { isOpen } from './meeting-store.js';
 
 customElements.define('meetings-list', class extends HTMLElement {
+  hosted = Promise.resolve([]); // The latest to start first.
+
   connectedCallback() {
-    this.form = meetingForm((fields) => this.#create(fields));
+    this.form = meetingForm((fields) => this.#create(fields), { hosted: () => this.hosted });
     this.make = button(t('meetings.new'), () => this.form.open(blankMeeting()), { primary: true, symbol: icon('add') });
     this.said = h('p', { class: 'empty', role: 'status' });
     [this.coming, this.past] = ['coming', 'past'].map((key) => {
@@ -29,12 +31,15 @@ customElements.define('meetings-list', class extends HTMLElement {
     const asker = user.own;
     this.whole.hidden = !asker;
     if (!asker) {
+      this.hosted = Promise.resolve([]);
       this.joined.show([]);
       this.#fill(this.past, []);
       return;
     }
+    const asked = ask('/meetings');
+    this.hosted = asked.then(({ meetings }) => meetings, () => []);
     try {
-      const { meetings, joined } = await ask('/meetings');
+      const { meetings, joined } = await asked;
       if (asker !== user.own) return; // Somebody else has logged in meanwhile.
       this.joined.show(joined);
       this.#show(meetings);

@@ -5,13 +5,14 @@ import { abilityOf, CAPABILITIES } from './ability-words.js';
 import { isOpen } from './meeting-store.js';
 import { personCard } from './person-card.js';
 
+const isThere = ({ left, away }) => !left && !away;
 const isOn = (capability) => (person) => abilityOf(person, capability).state === 'on';
 const FILTERS = {
   all: () => true,
-  speak: (person) => !person.left && isOn('speak')(person),
-  share: (person) => !person.left && isOn('share')(person),
-  limited: (person) => !person.left && CAPABILITIES.some((each) => !isOn(each)(person)),
-  hand: (person) => !person.left && person.hand,
+  speak: (person) => isThere(person) && isOn('speak')(person),
+  share: (person) => isThere(person) && isOn('share')(person),
+  limited: (person) => isThere(person) && CAPABILITIES.some((each) => abilityOf(person, each).state === 'off'),
+  hand: (person) => isThere(person) && person.hand,
 };
 const byName = (a, b) => a.name.localeCompare(b.name, locale);
 const first = (test) => (a, b) => test(b) - test(a);
@@ -22,6 +23,14 @@ const ORDERS = {
   required: first(({ required }) => Boolean(required)),
   room: first(({ presence }) => presence?.state === 'room'),
 };
+
+/** “1 of 3 can speak now · 1 unknown”: people, who can what one of their devices lets them. */
+function summaryWords(people) {
+  const alike = [...Map.groupBy(people, ({ attendee, id }) => attendee ?? id).values()];
+  const any = (state) => (devices) => devices.some((each) => abilityOf(each, 'speak').state === state);
+  const unknown = alike.filter((devices) => !any('on')(devices) && any('unknown')(devices)).length;
+  return [t('meetings.summary', { n: alike.filter(any('on')).length, count: alike.length }), unknown && t('meetings.item.unknown', { count: unknown })].filter(Boolean).join(' · ');
+}
 
 export function peopleList(store) {
   let filter = 'all';
@@ -46,11 +55,11 @@ export function peopleList(store) {
   const show = () => update(store.view, store.now());
 
   function update(view, now) {
-    const there = view.people.filter(({ left }) => !left);
-    setText(summary, t('meetings.summary', { n: there.filter(FILTERS.speak).length, count: there.length }));
+    const there = view.people.filter(isThere);
+    setText(summary, summaryWords(there));
     summary.hidden = tools.hidden = !isOpen(view) || there.length === 0;
     for (const [name, chip] of Object.entries(chips)) setText(chip, t(`meetings.filter.${name}`, { n: view.people.filter(FILTERS[name]).length }));
-    const shown = view.people.filter(FILTERS[filter]).sort((a, b) => Boolean(a.left) - Boolean(b.left) || ORDERS[order.value](a, b) || byName(a, b));
+    const shown = view.people.filter(FILTERS[filter]).sort((a, b) => isThere(b) - isThere(a) || Boolean(a.left) - Boolean(b.left) || ORDERS[order.value](a, b) || byName(a, b));
     keyed(list, shown, ({ id }) => id, () => {
       const card = personCard(store);
       return Object.assign(card.element, { card });

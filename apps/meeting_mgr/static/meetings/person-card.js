@@ -3,7 +3,7 @@ import { attempt, button, confirmed } from 'citywise/doing.js';
 import { h, icon, keyed, setText } from 'citywise/elements.js';
 import { t } from 'citywise/strings.js';
 import { abilityIcons } from './ability-icons.js';
-import { abilityWords, CAPABILITIES, lacking, lackingWords, since } from './ability-words.js';
+import { abilityWords, CAPABILITIES, lacking, lackingWords, placeWords, since } from './ability-words.js';
 import { isOpen } from './meeting-store.js';
 
 const WORDS = ['', 'on', 'off']; // As sensed, or the host's word.
@@ -35,11 +35,12 @@ export function personCard(store) {
     person = current;
     element.dataset.person = person.id;
     element.setAttribute('aria-label', called());
-    element.toggleAttribute('data-left', Boolean(person.left));
+    element.toggleAttribute('data-left', Boolean(person.left || person.away));
     setText(name, called());
     showMarks(view);
     const isOver = Boolean(person.left) || !isOpen(view);
-    icons.element.hidden = why.hidden = does.hidden = more.hidden = isOver;
+    more.hidden = isOver; // Who is away has a seat still, and can be removed.
+    icons.element.hidden = why.hidden = does.hidden = isOver || Boolean(person.away);
     if (isOver) return;
     icons.update(person, now);
     keyed(why, lacking(person), ({ state, because }) => `${state} ${because}`, ({ state }) => h('li', { 'data-state': state }),
@@ -55,8 +56,10 @@ export function personCard(store) {
 
   function showMarks(view) {
     const speaks = view.current && view.agenda.some(({ id, speaker }) => id === view.current.item && speaker && speaker === person.attendee);
-    const words = [speaks && 'speaker', person.left && 'left', person.hand && !person.left && 'hand', person.muted && !person.left && 'muted', person.presents && isOpen(view) && 'presents', person.asked && !person.left && `asked.${person.asked.what}`, !person.attendee && 'uninvited', person.attendee && person.required === false && 'optional'].filter(Boolean);
-    keyed(marks, words, (word) => word, (word) => h('span', { class: 'mark', 'data-mark': word }, MARKED[word] ? icon(MARKED[word]) : null, t(`meetings.mark.${word}`)), () => null);
+    const isThere = !person.left && !person.away;
+    const words = [speaks && 'speaker', person.left && 'left', person.away && 'away', person.hand && isThere && 'hand', person.muted && isThere && 'muted', person.presents && isThere && isOpen(view) && 'presents', person.asked && isThere && `asked.${person.asked.what}`, person.arrives && !person.left && 'arrives', !person.attendee && 'uninvited', person.attendee && person.required === false && 'optional'].filter(Boolean);
+    keyed(marks, words, (word) => word, (word) => h('span', { class: 'mark', 'data-mark': word }, MARKED[word] ? icon(MARKED[word]) : null, word === 'arrives' ? placeWords(person) : t(`meetings.mark.${word}`)),
+      (mark, word) => word === 'arrives' && setText(mark, placeWords(person)));
   }
 
   const turnMute = () => attempt(() => act(person.muted ? 'unmute' : 'mute'), said(person.muted ? 'unmute' : 'mute'));

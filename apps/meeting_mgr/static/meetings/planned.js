@@ -6,8 +6,8 @@ const ATTENDEE = ['id', 'name', 'email', 'required'];
 export const pick = (of, like) => Object.fromEntries((Array.isArray(like) ? like : Object.keys(like)).map((name) => [name, of[name]]));
 
 /** The plan in a host's view. */
-export const planned = ({ title, room, starts, ends, attendees, agenda, rules, conference, hook }) => ({
-  title, room, starts, ends, rules, hook, conference: conference?.kind ?? 'none',
+export const planned = ({ title, room, starts, ends, series, attendees, agenda, rules, conference, hook }) => ({
+  title, room, starts, ends, repeats: series?.every ?? 'never', rules, hook, conference: conference?.kind ?? 'none',
   attendees: attendees.map((each) => pick(each, ATTENDEE)), agenda: agenda.map((each) => pick(each, ITEM)),
 });
 

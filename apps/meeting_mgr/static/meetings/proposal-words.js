@@ -7,12 +7,12 @@ import { nameOf } from './agenda-words.js';
 const titleOf = (view, item) => t('meetings.quoted', { title: view.agenda.find(({ id }) => id === item)?.title ?? item });
 
 /** “Bob cannot speak in “Budget”: noisy”. */
-export function causeWords(view, { item, person, lacks, because }) {
+export function causeWords(view, { item, person, lacks, because, arrives }) {
   const name = nameOf(view, person);
   const title = item ? titleOf(view, item) : '';
   if (!person) return t(`meetings.cause.${['late', 'again'].find((why) => because.includes(why)) ?? 'order'}${title ? '.item' : ''}`, { title });
   const what = t(`meetings.cause.${lacks.length ? 'lacks' : 'attend'}${title ? '.item' : ''}`, { name, title, what: verbs(lacks, 'or') });
-  return withWhy(what, because);
+  return withWhy(what, because, arrives);
 }
 
 /** What would be otherwise: “Move “Budget” to 10:35, shorten “Plan” to 10 min”. */

@@ -82,6 +82,12 @@ export function rowsField({ name, title, help, addWord, makeRow, blank, isOrdere
       rows = values.map(wrap);
       show();
     },
+    /** Put other rows in place of those there are, as a step that can be taken back. */
+    replace(values, words) {
+      remember();
+      rows = values.map(wrap);
+      show(words);
+    },
     /** Say what is wrong, at the row that a path such as `agenda.1.speaker` names. */
     say: (message, path = '') => (rows[Number(path.split('.')[1])]?.row ?? field).say(message, path),
     check: () => rows.map(({ row }) => row.check()).every(Boolean),

@@ -24,14 +24,14 @@ function numberField(name, unit, value) {
 }
 
 /** Several ticks, of which none is needed. */
-function tickField(name, title, help, values, ticked) {
+export function tickField(name, title, help, values, ticked) {
   const boxes = values.map(([value, word]) => h('label', { class: 'tick' }, h('input', { type: 'checkbox', value, checked: ticked.includes(value) }), word));
   const field = labelledField({ name, title, help, group: true, input: boxes[0], element: h('div', {}, ...boxes) });
   const value = () => boxes.map((box) => box.firstChild).filter(({ checked }) => checked).map((box) => box.value);
   return { ...field, value, focus: () => boxes[0].firstChild.focus(), check: () => true };
 }
 
-function choiceField(name, title, help, values, chosen) {
+export function choiceField(name, title, help, values, chosen) {
   const select = h('select', {}, ...values.map(([value, word]) => h('option', { value, selected: value === chosen }, word)));
   const field = labelledField({ name, title, help, input: select });
   return { ...field, value: () => select.value, focus: () => select.focus(), check: () => true };
@@ -42,6 +42,7 @@ export function ruleFields({ rules, moved, conference, hook }) {
   const thresholds = thresholdsField(moved);
   thresholds.set(rules.thresholds);
   const shown = tickField('show_abilities_to_all', t('meetings.rule.show'), t('meetings.rule.show.help'), [['all', t('meetings.rule.show.all')]], rules.show_abilities_to_all ? ['all'] : []);
+  const talk = tickField('talk_time', t('meetings.rule.talk'), t('meetings.rule.talk.help'), [['all', t('meetings.rule.talk.ask')]], rules.talk_time ? ['all'] : []);
   return {
     thresholds,
     dwell_s: numberField('dwell_s', t('meetings.unit.seconds'), rules.dwell_s),
@@ -49,6 +50,7 @@ export function ruleFields({ rules, moved, conference, hook }) {
     absence_minutes: numberField('absence_minutes', t('meetings.unit.minutes'), rules.absence_minutes),
     apply_automatically: tickField('apply_automatically', t('meetings.rule.automatic'), t('meetings.rule.automatic.help'), AUTOMATIC.map((kind) => [kind, t(`meetings.automatic.${kind}`)]), rules.apply_automatically ?? []),
     show_abilities_to_all: { ...shown, value: () => shown.value().length > 0 },
+    talk_time: { ...talk, value: () => talk.value().length > 0 },
     conference: choiceField('conference', t('meetings.conference'), t('meetings.conference.help'), ['none', 'jitsi'].map((kind) => [kind, t(`meetings.conference.${kind}`)]), conference?.kind ?? 'none'),
     hook: hookField(hook),
   };

@@ -1,12 +1,22 @@
 // Times of a meeting in words.
 import { t } from 'citywise/strings.js';
-import { at, atMinute, duration } from 'citywise/times.js';
+import { at, atMinute, duration, here, isElsewhere, zoneName } from 'citywise/times.js';
 
 const MINUTE_S = 60;
 
-/** “10:00 – 11:00”, with the day where it is not today. */
-export const spanWords = ({ starts, ends }, now) =>
-  t('meetings.span', { from: at(Date.parse(starts), now), until: atMinute(Date.parse(ends)) });
+const named = (from, until, zone) => t('meetings.span.zone', { span: t('meetings.span', { from, until }), zone });
+
+/** “10:00 – 11:00 CET”, with the day where it is not today; for who is elsewhere by their own clock, too. */
+export function spanWords({ starts, ends }, now) {
+  const [from, until] = [Date.parse(starts), Date.parse(ends)];
+  const words = named(at(from, now), atMinute(until), zoneName(from));
+  if (!isElsewhere(from)) return words;
+  const own = here(from, now);
+  return t('meetings.span.own', { span: words, own: named(own.at, here(until, now).minute, own.zone) });
+}
+
+/** “Every week”, or nothing. */
+export const repeatWords = (every) => (every ? t(`meetings.repeats.${every}`) : null);
 
 /** “in 12 min”, or that it is now. */
 export function inWords(iso, now) {

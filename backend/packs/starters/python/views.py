@@ -4,7 +4,7 @@ from flask import Blueprint, Response
 from pydantic import BaseModel, Field
 from sqlalchemy import func, select
 
-from citywise.backend.app import access, as_json, identity, page, read_body, state, upsert
+from citywise.backend.app import access, as_json, identity, page, parameters, state, upsert
 
 from .tables import NOTES
 
@@ -22,7 +22,7 @@ class Note(BaseModel):
 @access.person()
 def write() -> Response:
     """Keep a note of whoever asks."""
-    body = read_body(Note)
+    body = parameters.body(Note)
     with state().engine.begin() as connection:
         row = {"user": identity.own_id(), "note": body.note}
         upsert(connection, NOTES, [row], keys=["user"])

@@ -1,4 +1,4 @@
-// Keeps the screen on while somebody is in a meeting, where the browser can.
+// Keeps the screen on while somebody is in a meeting or follows a trip, where the browser can.
 
 export class WakeLock {
   #lock = null;

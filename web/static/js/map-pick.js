@@ -1,0 +1,44 @@
+// For operators: a point, or a section of a street, is chosen on the map and taken to the page *System*.
+import { query } from './api.js';
+import { h, setText } from './elements.js';
+import { t } from './strings.js';
+
+const LEAST = 2; // Points of a section.
+const DIGITS = 6;
+
+const taken = (values) => location.assign(`/system${query(values)}#byhand`);
+const written = ({ lat, lng }) => `${lat.toFixed(DIGITS)},${lng.toFixed(DIGITS)}`;
+
+/** Let the next click on a map be where an event is. */
+function pickPoint(map) {
+  map.on('click', ({ latlng: { lat, lng } }) => taken({ lat: lat.toFixed(DIGITS), lon: lng.toFixed(DIGITS) }));
+  return [];
+}
+
+/** Let each click be one more point of a section; the buttons take the last one back, and the section along. */
+function drawLine(map) {
+  const line = window.L.polyline([], { className: 'drawn-line', interactive: false }).addTo(map);
+  const points = () => line.getLatLngs();
+  const button = (key, onclick, more = '') => h('button', { type: 'button', class: `button${more}`, onclick }, t(key));
+  const back = button('byhand.draw.back', () => show(points().slice(0, -1)));
+  const done = button('byhand.draw.done', () => taken({ line: points().map(written).join(';') }), ' primary');
+  const count = h('span', { class: 'quiet' });
+
+  function show(drawn) {
+    line.setLatLngs(drawn);
+    back.disabled = drawn.length === 0;
+    done.disabled = drawn.length < LEAST;
+    setText(count, t('byhand.section.points', { count: drawn.length }));
+  }
+
+  map.on('click', ({ latlng }) => show([...points(), latlng]));
+  show([]);
+  return [count, h('span', { class: 'actions' }, back, done)];
+}
+
+/** Choose on the map of a page: a section where `isLine`, else a point. */
+export function pickOn(page, isLine) {
+  page.toggleAttribute('data-picking', true); // Clicks go through all that lies on the map.
+  const tools = (isLine ? drawLine : pickPoint)(page.map);
+  page.append(h('div', { class: 'map-pick card', role: 'status' }, h('span', {}, t(isLine ? 'byhand.draw' : 'byhand.pick')), ...tools));
+}
