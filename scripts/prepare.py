@@ -423,8 +423,9 @@ def run_npm(machine: ModuleType, *arguments: str) -> None:
 
 
 def npm_install(machine: ModuleType, tests: bool) -> None:
-    omit = [] if tests else ["--omit=dev"]
-    run_npm(machine, "ci", "--ignore-scripts", "--omit=optional", *omit)
+    # Of what the tests need one has its binary for each kind of machine as an optional package.
+    omit = [] if tests else ["--omit=dev", "--omit=optional"]
+    run_npm(machine, "ci", "--ignore-scripts", *omit)
 
 
 # --- Chromium ----------------------------------------------------------------------------

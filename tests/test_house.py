@@ -45,7 +45,7 @@ prepare = load_prepare()
 
 # --- Who may import whom -----------------------------------------------------------------
 
-MOST_BESIDE_THE_FACE = 41
+MOST_BESIDE_THE_FACE = 16
 """Entries of the list in pyproject.toml: it gets shorter."""
 
 
@@ -139,8 +139,8 @@ def test_what_is_referred_to_is_in_the_repository() -> None:
 def test_what_lies_at_the_root_is_meant_to() -> None:
     files = {path.name for path in listed() if len(path.parts) == 1 and (ROOT / path).is_file()}
     assert files <= {
-        ".gitignore", ".npmrc", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in",
-        "Makefile", "README.md", "SECURITY.md", "package-lock.json", "package.json",
+        ".gitignore", ".npmrc", ".oxlintrc.json", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE",
+        "MANIFEST.in", "Makefile", "README.md", "SECURITY.md", "package-lock.json", "package.json",
         "pyproject.toml",
         "requirements-dev.lock", "requirements-tools.in", "requirements-tools.lock",
         "requirements.lock", "setup.py",
@@ -165,7 +165,7 @@ def run_make(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[
 
 
 def test_make_offers_what_the_documents_promise() -> None:
-    promised = {"help", "demo", "test", "check", "bench", "clean", "test-long"}
+    promised = {"help", "demo", "test", "check", "bench", "clean", "test-thorough", "test-long"}
     dry_runs = {target: run_make(ROOT, "make", "-n", target).returncode for target in promised}
     assert dry_runs == dict.fromkeys(promised, 0)
     assert promised <= set(re.findall(r"^  make (\S+)", run_make(ROOT, "make").stdout, re.M))
@@ -241,6 +241,17 @@ def test_npm_packages_are_pinned_exactly_with_integrity_and_without_addresses() 
     assert {**root["dependencies"], **root["devDependencies"]} == wanted
     assert all(package["integrity"].startswith("sha512-") for package in others)
     assert not any("resolved" in package for package in others)
+
+
+# --- The pages' modules ------------------------------------------------------------------
+
+
+def test_the_pages_modules_use_no_name_that_nothing_declares() -> None:
+    """And declare none that is not used (.oxlintrc.json): browsers tell of it when it is too
+    late, bundlers not at all."""
+    command = [str(machine.node()), "node_modules/oxlint/bin/oxlint", "web", "apps", "examples"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 # --- Set-up ------------------------------------------------------------------------------
