@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
-from flask import Blueprint, Response, current_app
+from flask import Blueprint, Response, current_app, request
 from prometheus_client.core import GaugeMetricFamily
 from pydantic import Field
 
-from citywise.backend.api import access, identity, instance_ids, parameters
+from citywise.backend.api import access, identity, instance_ids, limits, parameters
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.aside import aside
 from citywise.backend.api.problems import ProblemError, fault, invalid, not_found
@@ -19,9 +20,11 @@ from citywise.backend.api.state import state
 from citywise.backend.ingest import log
 from citywise.backend.ingest.frames import LogError
 from citywise.backend.ingest.payloads import Payload
+from citywise.backend.layers import taking
 from citywise.backend.operations import (
     byhand,
     events,
+    foreign,
     last_hour,
     letters,
     metrics,
@@ -53,6 +56,9 @@ blueprint = Blueprint("operator", __name__)
 
 MOST_SENSORS = 5000
 MOST_EVENTS = 1000
+MOST_EVENT_FILE = 5_000_000
+"""Characters of a file of events."""
+_MOST_FAULTS = 20
 _CONFLICTS = {
     EventExistsError: ("event-exists", "Event exists"),
     EventOverError: ("event-over", "Event over"),
@@ -66,6 +72,18 @@ class LettersOf(Payload):
 
     reason: Annotated[str, Field(min_length=1, max_length=64)]
     limit: Annotated[int, Field(ge=1, le=letters.MOST)] = 100
+
+
+class EventFile(Payload):
+    """A file of events in a format of others."""
+
+    content: Annotated[str, Field(min_length=1, max_length=MOST_EVENT_FILE)]
+
+
+class Drafts(Payload):
+    """Events to open together."""
+
+    events: Annotated[tuple[Draft, ...], Field(min_length=1, max_length=foreign.MOST)]
 
 
 class Watch:
@@ -172,6 +190,43 @@ def open_event() -> Response:
     return _done_response(done, status=201)
 
 
+@blueprint.post("/operator/events/try")
+@access.role("admin")
+@limits.counted("expensive")
+def try_events() -> Response:
+    """What events a file holds that may be opened; nothing is kept."""
+    # A quote within JSON is two characters.
+    request.max_content_length = 2 * MOST_EVENT_FILE
+    parameters.only()
+    asked = parameters.body(EventFile)
+    kinds, zone = state().kinds(), ZoneInfo(state().settings.city.zone)
+    with state().engine.connect() as connection:
+        now_ms = clocks.read(connection).now_ms
+        city = taking.bounds(connection, kinds.layers)
+    offer = aside(lambda: foreign.offered(asked.content, kinds, zone, now_ms, city))
+    return as_json(
+        {
+            "format": offer.format,
+            "events": offer.events,
+            "left": offer.left._asdict(),
+            "refused": [{"at": one.at, "said": one.said} for one in offer.refused[:_MOST_FAULTS]],
+        }
+    )
+
+
+@blueprint.post("/operator/events/import")
+@access.role("admin")
+def import_events() -> Response:
+    """Open or plan several events as one act, which is undone as one."""
+    parameters.only()
+    drafts = parameters.body(Drafts)
+    with _as_problems(), state().engine.begin() as connection:
+        done = events.import_events(connection, drafts.events, identity.own_id())
+    opened = [event.to_json() for event in done.events]
+    body = {"events": opened, "known": done.known, "audit": done.audit}
+    return as_json(body, status=201 if opened else 200)
+
+
 @blueprint.patch("/operator/events/<event_id>")
 @access.role("admin")
 def change_event(event_id: str) -> Response:
@@ -237,12 +292,12 @@ def _fault(found: broken.Fault) -> dict[str, Any]:
 def _without_people(found: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Failures may name template instances, and so whose they are."""
     asker = identity.person()
-    for request in found:
-        failure = request["last_failure"]
+    for each in found:
+        failure = each["last_failure"]
         if failure:
             error = instance_ids.without_others(failure["error"], asker)
-            request = {**request, "last_failure": {**failure, "error": error}}
-        yield request
+            each = {**each, "last_failure": {**failure, "error": error}}
+        yield each
 
 
 @contextmanager

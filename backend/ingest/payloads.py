@@ -47,17 +47,27 @@ class Point(Payload):
 
 
 class LineString(Payload):
-    """GeoJSON line, WGS84 (longitude, latitude)."""
+    """GeoJSON line, WGS84 (longitude, latitude); one that is closed is the outline of an area."""
 
     type: Literal["LineString"] = "LineString"
     coordinates: Line
 
     @property
     def middle(self) -> Position:
-        """The middle of its middle piece."""
+        """The middle of its middle piece; of an outline a point inside."""
+        if is_outline(self.coordinates):
+            from shapely import Polygon, make_valid  # Most lines are open.
+
+            inside = make_valid(Polygon(self.coordinates)).point_on_surface()
+            return inside.x, inside.y
         before = (len(self.coordinates) - 1) // 2
         (x1, y1), (x2, y2) = self.coordinates[before : before + 2]
         return (x1 + x2) / 2, (y1 + y2) / 2
+
+
+def is_outline(coordinates: Sequence[Sequence[float]]) -> bool:
+    """Whether a line ends where it begins, and goes around something on the way."""
+    return coordinates[0] == coordinates[-1] and len({tuple(pair) for pair in coordinates}) > 2
 
 
 Geometry = Annotated[Point | LineString, Field(discriminator="type")]

@@ -6,6 +6,7 @@ Every act is noted in the audit log in its own transaction.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from citywise.backend.store.models import EventRow, OperatorEventRow, PlaceRow
 from citywise.backend.times import iso, parse_ms, to_ms
 
 OPENED, CHANGED, ENDED = "event.opened", "event.changed", "event.ended"
+IMPORTED = "events.imported"
 _FOREVER = 2**62
 _MOST_ALIKE = 50
 
@@ -41,20 +43,56 @@ class Done(NamedTuple):
     audit: int
 
 
+class Imported(NamedTuple):
+    """The events that one act opened or planned, how many there were already, and the act's
+    number; None where it opened none."""
+
+    events: list[ByHand]
+    known: int
+    audit: int | None
+
+
 def open_event(connection: Connection, draft: Draft, actor: str) -> Done:
     """Open an event now, or plan it.
 
     Raises `UnknownPlaceError`, `BadTimesError` or `EventExistsError`.
     """
     announcing.begin(connection)
+    event = _open(connection, draft, clocks.read(connection).now_ms)
+    return _recorded(connection, actor, OPENED, None, event)
+
+
+def import_events(connection: Connection, drafts: Sequence[Draft], actor: str) -> Imported:
+    """Open or plan all of some events, as one act; those that there are already are left.
+
+    Raises `UnknownPlaceError` or `BadTimesError`, whose field says of which.
+    """
+    announcing.begin(connection)
     now_ms = clocks.read(connection).now_ms
+    opened: list[ByHand] = []
+    for number, draft in enumerate(drafts):
+        try:
+            opened.append(_open(connection, draft, now_ms))
+        except EventExistsError:
+            continue
+        except BadTimesError as error:
+            field = f"events.{number}.{error.field}"
+            raise BadTimesError(field, str(error), error.code) from None
+    known = len(drafts) - len(opened)
+    if not opened:
+        return Imported([], known, None)
+    first, *others = (event.place["name"] for event in opened)
+    target = f"{first} (+ {len(others)})" if others else first
+    after = {"events": [event.id for event in opened]}
+    return Imported(opened, known, audit.record(connection, actor, IMPORTED, target, None, after))
+
+
+def _open(connection: Connection, draft: Draft, now_ms: int) -> ByHand:
     event = _planned(connection, draft, now_ms)
     event = replace(event, id=_unique(connection, event))
     _refuse_twin(connection, event)
     byhand.plan(connection, event)
-    if event.start_ms <= now_ms:
-        event = byhand.begin(connection, event, now_ms)
-    return _recorded(connection, actor, OPENED, None, event)
+    return byhand.begin(connection, event, now_ms) if event.start_ms <= now_ms else event
 
 
 def change_event(connection: Connection, identity: str, changes: Changes, actor: str) -> Done:
@@ -95,6 +133,19 @@ def _withdraw(connection: Connection, action: audit.Action) -> None:
         raise audit.NotUndoableError("id", f"event {event.id!r} is over: {event.state}")
     now_ms = clocks.read(connection).now_ms
     byhand.finish(connection, event, now_ms, end_ms=now_ms, withdrawn=True)
+
+
+@audit.undoable(IMPORTED)
+def _withdraw_all(connection: Connection, action: audit.Action) -> None:
+    """Those that are over by now, or were ended, stay so."""
+    announcing.begin(connection)
+    now_ms = clocks.read(connection).now_ms
+    events = [byhand.find(connection, identity) for identity in action.after["events"]]
+    live = [event for event in events if event.state in LIVE]
+    if not live:
+        raise audit.NotUndoableError("id", "all of these events are over")
+    for event in live:
+        byhand.finish(connection, event, now_ms, end_ms=now_ms, withdrawn=True)
 
 
 @audit.undoable(CHANGED)

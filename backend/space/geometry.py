@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from citywise.backend.ingest.payloads import LineString, Point, middle_of
+from citywise.backend.ingest.payloads import LineString, Point, is_outline, middle_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -138,6 +138,6 @@ class Spot(NamedTuple):
             pairs = [(pair[0], pair[1]) for pair in geometry["coordinates"]]
             shape = LineString.model_construct(coordinates=pairs)
         lon, lat = shape.middle
-        if isinstance(shape, Point) or not directed:
+        if isinstance(shape, Point) or not directed or is_outline(shape.coordinates):
             return cls(lon, lat, lon, lat)
         return cls(lon, lat, *shape.coordinates[(len(shape.coordinates) - 1) // 2 + 1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -461,7 +462,7 @@ def test_a_section_of_a_street_is_drawn_on_the_map_and_closed(
     name = fresh("From the bridge to the mill")
     page = operations(open_page, homes, operator, "Manual events", viewport=size)
     page.get_by_label("Type").select_option("RoadClosure")
-    page.get_by_role("link", name="Draw a section on the map").click()
+    page.get_by_role("link", name="Draw a section or an area on the map").click()
     use = page.get_by_role("button", name="Use this section")
     expect(use).to_be_disabled()
     for x in (120, 160, 240):
@@ -489,6 +490,71 @@ def test_a_section_of_a_street_is_drawn_on_the_map_and_closed(
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     event.get_by_role("button", name="End").press("Enter")
     expect(event).to_have_count(0)
+
+
+def test_an_area_is_drawn_on_the_map_and_closed(
+    open_page: Open, homes: Site, operator: Any
+) -> None:
+    page = operations(open_page, homes, operator, "Manual events", viewport=PHONE)
+    page.get_by_label("Type").select_option("RoadClosure")
+    page.get_by_role("link", name="Draw a section or an area on the map").click()
+    use = page.get_by_role("button", name="Use the area inside")
+    for x, y in ((120, 300), (160, 400), (240, 300)):
+        expect(use).to_be_disabled()
+        page.locator(".map-holder").click(position={"x": x, "y": y})
+    use.click()
+    expect(page.locator(".section")).to_contain_text("Area: 3 points")
+    page.get_by_role("main").get_by_label("Name").fill(name := fresh("The old town"))
+    with page.expect_request(lambda one: one.method == "POST" and "/operator/" in one.url) as sent:
+        page.get_by_role("button", name="Publish event", exact=True).click()
+    corners = sent.value.post_data_json["geometry"]["coordinates"]
+    assert len(corners) == 4
+    assert corners[0] == corners[-1]
+    event = page.locator("[data-byhand]").filter(has_text=name)
+    expect(event).to_contain_text("Road closure")
+    event.get_by_role("button", name="End").press("Enter")
+    expect(event).to_have_count(0)
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_events_of_a_file_are_seen_chosen_published_and_taken_back(
+    open_page: Open, homes: Site, operator: Any, axe: str, size: dict[str, int]
+) -> None:
+    works, detour = fresh("Harbour road"), fresh("Mill lane")
+    features = [zone(works, road_names=[]), zone(detour, road_names=[], event_type="detour")]
+    text = json.dumps({"type": "FeatureCollection", "features": [*features, {"id": "x"}]})
+    page = operations(open_page, homes, operator, "Manual events", viewport=size)
+    page.get_by_text("Import from a file").click()
+    page.get_by_role("button", name="Show what it holds").click()
+    expect(page.locator(".event-file")).to_contain_text("Choose a file.")
+    page.locator(".event-file input[type=file]").set_input_files(
+        {"name": "zones.geojson", "mimeType": "application/geo+json", "buffer": text.encode()}
+    )
+    page.get_by_role("button", name="Show what it holds").click()
+    holds = page.get_by_role("region", name="What the file holds")
+    expect(holds).to_contain_text("2 events (WZDx")
+    expect(holds).to_contain_text("1 entry is no event.")
+    expect(holds).to_contain_text(f"Other event · {detour} · Level 5 of 5")
+    assert serious(page, axe) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    holds.get_by_label(works).uncheck()
+    holds.get_by_label("Publish other events as").select_option("Obstruction")
+    holds.get_by_role("button", name="Publish 1 event").click()
+    event = page.locator("[data-byhand]").filter(has_text=detour)
+    expect(event).to_contain_text("Obstruction")
+    expect(page.locator("[data-byhand]").filter(has_text=works)).to_have_count(0)
+    expect(page.locator(".toast")).to_contain_text("1 event published or planned.")
+    page.get_by_role("button", name="Undo").click()
+    expect(event).to_have_count(0)
+
+
+def zone(name: str, **told: Any) -> dict[str, Any]:
+    """A work zone of WZDx in the city."""
+    about = {"event_type": "work-zone", "name": name, **told}
+    properties = {"core_details": about, "vehicle_impact": "all-lanes-closed"}
+    properties |= {"start_date": "2014-08-05T11:00:00Z", "end_date": "2014-08-06T11:00:00Z"}
+    line = {"type": "LineString", "coordinates": [[10.2, 56.15], [10.2, 56.152]]}
+    return {"id": name, "type": "Feature", "properties": properties, "geometry": line}
 
 
 def test_accounts_are_given_roles_shut_out_and_invited(

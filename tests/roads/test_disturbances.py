@@ -46,6 +46,16 @@ def test_a_line_that_stands_still_is_a_point() -> None:
     assert ratio(costs(event(geometry=line))) == ratio(costs(event()))
 
 
+def test_a_line_around_an_area_closes_all_streets_in_it() -> None:
+    """Those that it crosses, and the two blocks that it does not touch."""
+    west, east = WEST + 3.5 * STEP, WEST + 6.5 * STEP
+    south, north = SOUTH - 0.002, SOUTH + 0.002
+    ring = [(west, south), (east, south), (east, north), (west, north), (west, south)]
+    outline = {"type": "LineString", "coordinates": ring}
+    found = ratio(costs(event("RoadClosure", geometry=outline)))
+    assert [edge for edge, factor in enumerate(found) if factor == 30] == list(range(6, 14))
+
+
 @pytest.mark.parametrize(
     ("type_", "modes"),
     [

@@ -19,6 +19,7 @@ import shapely
 from citywise.apps.travel_planner.roads.network import F64, I64, Mode, RoadNetwork
 from citywise.apps.travel_planner.roads.travel_times import FADING_MS
 from citywise.backend.app import geometry as ground
+from citywise.backend.ingest.payloads import is_outline
 from citywise.backend.machine import REPOSITORY
 from citywise.backend.packs.ontology import PREFIXES, city
 from citywise.reasoning import Iri, KnowledgeSource
@@ -116,7 +117,8 @@ class Reach:
         self._known: dict[bytes, I64] = {}
 
     def near(self, geometry: Mapping[str, Any], metres: float = RADIUS_M) -> I64:
-        """The edges within some metres of a GeoJSON Point or LineString, sorted."""
+        """The edges within some metres of a GeoJSON Point or LineString, sorted; of one that is
+        the outline of an area also those inside."""
         key = orjson.dumps([metres, geometry], option=orjson.OPT_SORT_KEYS)
         found = self._known.get(key)
         if found is None:
@@ -129,8 +131,12 @@ class Reach:
         points = np.array(geometry["coordinates"], dtype=np.float64).reshape(-1, 2)
         at = ground.project(points[:, 0], points[:, 1])
         plane = np.column_stack((at.x, at.y))
-        stands = (plane == plane[0]).all()
-        shape = shapely.points(plane[0]) if stands else shapely.linestrings(plane)
+        if (plane == plane[0]).all():
+            shape = shapely.points(plane[0])
+        elif is_outline(geometry["coordinates"]):
+            shape = shapely.make_valid(shapely.polygons(plane))
+        else:
+            shape = shapely.linestrings(plane)
         reach = metres / float(at.factor.mean())
         edges = self._tree.query(shape, predicate="dwithin", distance=reach)
         return np.sort(edges).astype(np.int64)

@@ -2,6 +2,7 @@
 import { ask, query, wrong } from './api.js';
 import { city } from './city.js';
 import { h, keyed, setText } from './elements.js';
+import { eventFile } from './event-file.js';
 import { fieldsForm } from './fields-form.js';
 import { labelledField, textField } from './labelled-field.js';
 import { levelMeter, levelWords } from './levels.js';
@@ -56,13 +57,19 @@ function typeField() {
   } };
 }
 
-/** The section of a street that was drawn on the map, as [longitude, latitude] of each point. */
+/** The section of a street, or the outline of an area, that was drawn on the map, as [longitude, latitude] of each point. */
 function drawn() {
   const points = (given.get('line') ?? '').split(';').map((point) => point.split(',').map(Number));
   return points.length > 1 && points.flat().every(Number.isFinite) ? points.map(([lat, lon]) => [lon, lat]) : null;
 }
 
-/** Where it is: a place that is known, a point, or a section of a street. */
+/** What was drawn, in words; an outline ends where it begins. */
+function drawing(line) {
+  const isArea = line.length > 3 && `${line[0]}` === `${line.at(-1)}`;
+  return t(isArea ? 'byhand.area' : 'byhand.section', { points: t('byhand.section.points', { count: line.length - Number(isArea) }) });
+}
+
+/** Where it is: a place that is known, a point, a section of a street, or an area. */
 function whereField(onpick) {
   let line = drawn();
   const { select, element } = placeSelect(() => true, { title: t('list.place'), 'aria-label': t('list.place') });
@@ -71,7 +78,7 @@ function whereField(onpick) {
   const labelled = (name, input) => h('label', { class: 'field' }, h('span', {}, t(`form.area.${name}`)), input);
   const point = h('div', { class: 'number point' }, labelled('lat', lat), labelled('lon', lon), h('a', { class: 'button', href: '/?pick', onclick: onpick }, t('byhand.onmap')));
   const draw = h('a', { class: 'button', href: '/?pick=line', onclick: onpick }, t('byhand.draw.begin'));
-  const points = h('span', {}, line ? t('byhand.section', { points: t('byhand.section.points', { count: line.length }) }) : '');
+  const points = h('span', {}, line ? drawing(line) : '');
   const off = h('button', { type: 'button', class: 'button small', onclick: () => {
     line = null;
     show();
@@ -148,7 +155,7 @@ customElements.define('operator-events', class extends OperatorPart {
     this.list = h('ul', { class: 'cards' });
     this.empty = h('p', { class: 'empty', hidden: true }, t('byhand.none'));
     this.ended = h('input', { type: 'checkbox', onchange: () => this.refresh() });
-    this.append(h('div', { class: 'columns' }, h('div', {}, h('h3', {}, t('byhand.new')), form),
+    this.append(h('div', { class: 'columns' }, h('div', {}, h('h3', {}, t('byhand.new')), form, eventFile(() => this.labels ?? new Map(), (answer) => this.#imported(answer))),
       h('div', {}, h('h3', {}, t('byhand.mine')), h('label', { class: 'tick' }, this.ended, t('byhand.ended')), this.list, this.empty)));
   }
 
@@ -199,6 +206,12 @@ customElements.define('operator-events', class extends OperatorPart {
     } catch (error) {
       toast(wrong(error), { focus: true });
     }
+    await this.refresh();
+  }
+
+  async #imported({ events, known, audit }) {
+    const said = [t('eventfile.published', { count: events.length }), known && t('eventfile.known', { count: known })].filter(Boolean).join(' ');
+    toast(said, { focus: true, undo: audit === null ? null : undo(audit, () => this.refresh()) });
     await this.refresh();
   }
 
