@@ -9,6 +9,7 @@ on.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,6 +35,14 @@ def main(first: int, end: int) -> int:
     return wrong
 
 
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.revision", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("first", type=int, nargs="?", default=0, help="seed of the first case (0)")
+    parser.add_argument("end", type=int, nargs="?", default=10_000, help="before which it ends")
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    bounds = list(map(int, sys.argv[1:3])) or [0, 10_000]
-    sys.exit(bool(main(*bounds)))
+    chosen = _options()
+    sys.exit(bool(main(chosen.first, chosen.end)))
