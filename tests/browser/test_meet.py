@@ -107,6 +107,13 @@ def device(loud: Browser) -> Iterator[Open]:
 
 def made(city: Running, **more: Any) -> dict[str, Any]:
     """A meeting that has begun, as its host sees it."""
+    meeting = planned(city, **more)
+    assert act(city, meeting, "start")["state"] == "running"
+    return meeting
+
+
+def planned(city: Running, **more: Any) -> dict[str, Any]:
+    """A meeting that was to begin a minute ago, as its host sees it."""
     now_ms = int(time.time() * 1000)
     body = {
         "title": "Autumn release",
@@ -122,7 +129,6 @@ def made(city: Running, **more: Any) -> dict[str, Any]:
     }
     status, meeting, _ = city.ask("POST", "/meetings", body | more)
     assert status == 201, meeting
-    assert act(city, meeting, "start")["state"] == "running"
     found: dict[str, Any] = meeting
     return found
 
@@ -203,6 +209,24 @@ def until(is_so: Callable[[], bool], page: Page, within_s: float = WAITED_MS / 1
     while not is_so():
         assert time.monotonic() < deadline
         page.wait_for_timeout(50)
+
+
+def test_who_comes_early_sees_how_long_it_is_until_the_meeting_begins(
+    city: Running, device: Open, axe: str
+) -> None:
+    now_ms = int(time.time() * 1000)
+    soon = {"starts": iso(now_ms + 12 * 60_000), "ends": iso(now_ms + 72 * 60_000)}
+    page = device(planned(city, **soon)["join"]["url"])
+    enter(page)
+    wait = page.get_by_role("timer")
+    expect(wait).to_have_text(re.compile(r"It begins in 1[12] min\."))
+    assert serious(page, axe) == []
+    late = planned(city)
+    page = device(late["join"]["url"])
+    enter(page)
+    expect(page.get_by_role("timer")).to_contain_text("The host has not started it yet.")
+    act(city, late, "start")
+    expect(page.get_by_role("timer")).to_be_hidden()
 
 
 @pytest.mark.thorough

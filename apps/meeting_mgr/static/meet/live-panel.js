@@ -4,7 +4,7 @@ import { button, confirmed } from 'citywise/doing.js';
 import { h, setText } from 'citywise/elements.js';
 import { isOpen } from '../meetings/meeting-store.js';
 import { reminderCard } from '../meetings/reminder-card.js';
-import { spanWords } from '../meetings/when-words.js';
+import { spanWords, waitWords } from '../meetings/when-words.js';
 import { t } from 'citywise/strings.js';
 import { toast } from 'citywise/toast.js';
 import { agendaCard } from './agenda-card.js';
@@ -32,6 +32,7 @@ export function livePanel(seat, sensing, left) {
   const facts = h('p', { class: 'meet-facts' });
   const state = h('span', { class: 'chip meet-chip' });
   const note = h('p', { class: 'meet-note', role: 'status' });
+  const wait = h('p', { class: 'meet-wait quiet', role: 'timer' }); // Not a status: nobody wants to hear each minute.
   const next = h('a', { class: 'link', hidden: true }, t('meetings.next'));
   const twice = h('p', { class: 'meet-note', role: 'status' });
   const ended = endedCard((names) => share([...own.names, ...names]), () => heard(own.note()));
@@ -45,7 +46,7 @@ export function livePanel(seat, sensing, left) {
   const sharing = h('details', { class: 'meet-card why meet-sharing' }, shared, h('p', { class: 'quiet' }, t('meet.sharing.explain')), parts.shown.element, measured, list.element);
   const element = h('div', { class: 'meet-live' },
     h('header', { class: 'meet-head' }, h('div', { class: 'meet-title' }, title, state), facts),
-    note, next, twice, ended.element, parts.word.asked, h('div', { class: 'meet-columns' },
+    note, wait, next, twice, ended.element, parts.word.asked, h('div', { class: 'meet-columns' },
       h('div', {}, parts.own.element, parts.needed.element, parts.way.element, parts.talk.element, parts.reminder.element, parts.word.element, sharing),
       h('div', {}, parts.room.element, parts.agenda.element, parts.others.element, h('p', { class: 'meet-leave' }, leave))));
 
@@ -107,6 +108,7 @@ export function livePanel(seat, sensing, left) {
     before = state.dataset.state;
     if (!isAway) own.apply();
     setText(note, noteWords(view));
+    setText(wait, view.state === 'planned' && !seat.isLeaving ? waitWords(view, now) : '');
     next.hidden = isOn || !view.next || !linkKey(seat.id);
     if (!next.hidden) next.href = `/meet/${view.next}${query({ key: linkKey(seat.id) })}`;
     setText(twice, isOn && view.me.devices > 1 ? t('meet.devices', { n: view.me.devices }) : '');

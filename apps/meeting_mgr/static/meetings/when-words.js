@@ -24,6 +24,12 @@ export function inWords(iso, now) {
   return seconds < MINUTE_S ? t('meet.now') : t('meet.in', { time: duration(seconds) });
 }
 
+/** How long until a meeting begins that is planned, or that it was to have begun. */
+export function waitWords({ starts }, now) {
+  const left = (Date.parse(starts) - now) / 1000;
+  return left > 0 ? t('meet.wait', { time: duration(begun(left)) }) : t('meet.wait.due', { time: at(Date.parse(starts), now) });
+}
+
 /** By how many seconds an item is over its time, less than 0 where it is not. */
 export const overTime = ({ minutes }, began, now) => Math.floor((now - Date.parse(began)) / 1000) - minutes * MINUTE_S;
 
