@@ -18,6 +18,9 @@ from citywise.apps.travel_planner.travel import Journey, plan_travel
 from citywise.apps.travel_planner.wording import Words
 from citywise.backend.app import Settings
 
+_TRIAL_MS = 30 * 60_000
+"""How long before one is to arrive a way is tried first."""
+
 
 class Planner:
     """Plans in one city; for one thread at a time."""
@@ -55,18 +58,29 @@ class Planner:
 
         For who is `moving` and next to a street no walk to it is counted.
         """
-        return plan_travel(
-            Journey(
-                request,
-                conditions,
-                conditions.costs(request.depart_ms),
-                self.weights,
-                self.car_cost_per_km,
-                Words(language, self.currency),
-                moving,
-                self.car_co2_g_per_km,
+
+        def planned(depart_ms: int | None) -> dict[str, Any]:
+            return plan_travel(
+                Journey(
+                    request,
+                    conditions,
+                    conditions.costs(depart_ms),
+                    self.weights,
+                    self.car_cost_per_km,
+                    Words(language, self.currency),
+                    moving,
+                    self.car_co2_g_per_km,
+                    departs_ms=depart_ms,
+                )
             )
-        )
+
+        if request.arrive_ms is None:
+            return planned(request.depart_ms)
+        # How long it takes is not known before it is known when: what a first trial takes says
+        # when to set out, and what is usual changes little from there.
+        first = planned(max(conditions.now_ms, request.arrive_ms - _TRIAL_MS))
+        lasts = round(first["routes"][0]["time_s"] * 1000) if first["routes"] else _TRIAL_MS
+        return planned(max(conditions.now_ms, request.arrive_ms - lasts))
 
     def parking(
         self,

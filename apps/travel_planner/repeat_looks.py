@@ -25,8 +25,6 @@ from citywise.apps.travel_planner.trips import Body, Content, Trip
 from citywise.backend.app import times
 
 Json = dict[str, Any]
-_TRIAL_MS = 30 * 60_000
-"""How long before it is to arrive a way on streets is tried first."""
 
 
 @dataclass(frozen=True)
@@ -79,18 +77,12 @@ class Looks:
 
     def _planned(self, asked: Body, at: Run, by: str, conditions: Conditions) -> Json | None:
         """The best way as it is known now; None: there is none."""
-        departs_ms = max(at.anchor_ms, conditions.now_ms)
+        when = "arrive" if by == "arrive" else "depart"
+        moment = max(at.anchor_ms, conditions.now_ms)
         try:
             if transit_request.is_timetabled(asked):
-                when = "arrive" if by == "arrive" else "depart"
-                moment = at.anchor_ms if by == "arrive" else departs_ms
                 return self._by_line({**asked, when: times.iso(moment)}, conditions)
-            if by == "arrive":
-                trial = max(at.anchor_ms - _TRIAL_MS, conditions.now_ms)
-                first = self._on_streets({**asked, "depart": times.iso(trial)}, conditions)
-                lasts = 0 if first is None else round(first["time_s"] * 1000)
-                departs_ms = max(at.anchor_ms - lasts, conditions.now_ms)
-            return self._on_streets({**asked, "depart": times.iso(departs_ms)}, conditions)
+            return self._on_streets({**asked, when: times.iso(moment)}, conditions)
         except requests.RequestError:
             return None  # No way can be planned from there, or no more.
 

@@ -250,6 +250,7 @@ class TravelRequest(_Part):
     to: Spot
     mode: Literal["car", "bicycle", "walk"] | None = None
     depart: Instant = None
+    arrive: Instant = None
     constraints: Constraints = []
     preferences: Preferences = []
     alternatives: int = Field(default=3, ge=1, le=MOST_ALTERNATIVES)
@@ -265,6 +266,13 @@ class TravelRequest(_Part):
             raise _fault("same", "it is where you start; choose another place")
         return to
 
+    @field_validator("arrive")
+    @classmethod
+    def _is_of_one_time(cls, arrive: str | None, info: ValidationInfo) -> str | None:
+        if arrive is not None and info.data.get("depart") is not None:
+            raise _fault("contradiction", "give `depart` or `arrive`, not both")
+        return arrive
+
     @property
     def modes(self) -> tuple[Mode, ...]:
         """The modes that are candidates."""
@@ -272,8 +280,13 @@ class TravelRequest(_Part):
 
     @property
     def depart_ms(self) -> int | None:
-        """Unix ms; None: now."""
+        """Unix ms; None: now, or as `arrive_ms` wants it."""
         return None if self.depart is None else times.parse_ms(self.depart)
+
+    @property
+    def arrive_ms(self) -> int | None:
+        """By when to be there, Unix ms; None: as `depart_ms` wants it."""
+        return None if self.arrive is None else times.parse_ms(self.arrive)
 
 
 class ParkingRequest(_Part):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,12 +33,26 @@ _ALIKE = 0.9
 """Ways that share more than this of their length are not shown both, if there are others."""
 
 
+@dataclass(frozen=True, eq=False)
 class Journey(Task[TravelRequest]):
-    """A request for a way."""
+    """A request for a way; `departs_ms`: about when it is made, None: now."""
+
+    departs_ms: int | None = None
 
     @property
     def depart_ms(self) -> int:
-        return self.request.depart_ms or self.conditions.now_ms
+        return self.departs_ms or self.conditions.now_ms
+
+    def departs(self, time_s: float) -> int:
+        """When a way that takes so long begins: in time, if that can be."""
+        if (arrive_ms := self.request.arrive_ms) is None:
+            return self.depart_ms
+        return max(self.conditions.now_ms, arrive_ms - round(time_s * 1000))
+
+    def is_late(self, time_s: float) -> bool:
+        """Whether who takes so long and sets out now is there later than wanted."""
+        arrive_ms = self.request.arrive_ms
+        return arrive_ms is not None and arrive_ms < self.conditions.now_ms + round(time_s * 1000)
 
 
 def plan_travel(journey: Journey) -> Json:
@@ -51,7 +66,9 @@ def plan_travel(journey: Journey) -> Json:
     return {
         "kind": "travel",
         "now": times.iso(journey.conditions.now_ms),
-        "request": request.model_dump(mode="json", by_alias=True, exclude_none=False),
+        "request": request.model_dump(
+            mode="json", by_alias=True, exclude=None if request.arrive else {"arrive"}
+        ),
         "departs": times.iso(journey.depart_ms),
         **_places(journey, searches),
         **_routes(journey, choice, named),
@@ -90,7 +107,7 @@ def _searches(journey: Journey) -> list[Search]:
 
 
 def _search(journey: Journey, mode: Mode, start: Snap, end: Snap) -> Search:
-    hindered = bool(journey.conditions.affecting(mode, journey.request.depart_ms))
+    hindered = bool(journey.conditions.affecting(mode, journey.departs_ms))
     from_m = access_m(start, moving=journey.moving)
     rate = journey.car_cost_per_km
     return Search(journey.weights, journey.costs, mode, start, end, rate, hindered, from_m)
@@ -185,7 +202,8 @@ def _alike(one: Candidate, other: Candidate) -> bool:
 def _route(
     journey: Journey, choice: Choice, name: str, candidate: Candidate, names: dict[str, str]
 ) -> Json:
-    found = route_object(candidate, journey.conditions, journey.costs, journey.depart_ms)
+    departs = journey.departs(candidate.measured.time_s)
+    found = route_object(candidate, journey.conditions, journey.costs, departs)
     return {
         "id": names[name],
         **found,
@@ -217,6 +235,8 @@ def _notes(
         yield note(say, "assumed-cost", price=journey.words.money(journey.car_cost_per_km))
         if journey.depart_ms - journey.conditions.now_ms > LEARNED_AFTER_MS:
             yield note(say, "learned")
+    if found and journey.is_late(min(each.measured.time_s for each in found)):
+        yield note(say, "late")
     if not journey.costs.air_known:
         yield note(say, "air-unknown")
     if passes_outside([candidate.path for candidate in found]):

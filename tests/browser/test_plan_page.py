@@ -242,7 +242,7 @@ def test_what_the_api_refuses_is_said_at_its_field_and_the_rest_in_words(
     body = {"status": 422, "title": "Invalid", "detail": "no", "errors": errors}
     page.route("**/api/v1/plans/travel", lambda route: refuse(route, body))
     page.get_by_role("button", name="Change").click()
-    page.get_by_text("Departure time and limits").click()
+    page.get_by_text("Time and limits").click()
     page.get_by_role("button", name="Add a limit").click()
     page.get_by_role("button", name="Find routes").click()
     to = page.get_by_role("combobox", name="To", exact=True)
@@ -353,8 +353,8 @@ def test_who_leaves_soon_needs_no_clock_and_the_data_are_credited(open_page: Ope
     expect(card).to_contain_text(re.compile("Fastest"))
     expect(page.locator(".leaflet-control-attribution")).to_contain_text(licence)
     page.get_by_role("button", name="Change").click()
-    page.get_by_text("Departure time and limits").click()
-    page.get_by_label("Depart", exact=True).select_option("In 30 min")
+    page.get_by_text("Time and limits").click()
+    page.get_by_label("When", exact=True).select_option("In 30 min")
     with page.expect_request("**/api/v1/plans/travel") as asked:
         page.get_by_role("button", name="Find routes").click()
     assert asked.value.post_data_json["depart"].startswith("2014-08-05T12:30")
@@ -528,6 +528,25 @@ def plans_module(page: Page) -> str:
     source = page.locator("link[href*='plan.css']").get_attribute("href")
     assert source is not None
     return source.replace("plan.css", "plans.js")
+
+
+def test_who_must_be_there_by_a_time_is_told_when_to_leave(open_page: Open) -> None:
+    page = open_page(TRAVEL)
+    options(page)
+    page.get_by_role("button", name="Change").click()
+    page.get_by_text("Time and limits").click()
+    page.get_by_label("When", exact=True).select_option("Arrive by…")
+    page.get_by_label("When: time").fill("2014-08-05T15:30")
+    with page.expect_request("**/api/v1/plans/travel") as asked:
+        page.get_by_role("button", name="Find routes").click()
+    body: dict[str, Any] = asked.value.post_data_json or {}
+    assert (body["arrive"], "depart" in body) == ("2014-08-05T13:30:00.000Z", False)
+    expect(options(page).first).to_contain_text(re.compile(r"leave 15:\d\d, arrive 15:30"))
+    expect(page.locator(".plan-folded")).to_contain_text("by 15:30")
+    page.reload()
+    expect(options(page).first).to_contain_text("arrive 15:30")
+    page.get_by_role("button", name="Change").click()
+    expect(page.get_by_label("When", exact=True)).to_have_value("by")
 
 
 def test_layers_are_switched_on_and_say_what_they_mean(open_page: Open) -> None:

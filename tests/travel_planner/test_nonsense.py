@@ -196,6 +196,7 @@ def test_all_faults_are_told_at_once(planning: FlaskClient) -> None:
         ({"preferences": ["time"]}, 'as in {"minimise": "time"}'),
         ({"preferences": [{"minimise": "time"}] * 9}, "found 9 of them, expected at most 5"),
         ({"depart": 5}, "expected a time in ISO 8601"),
+        ({"depart": iso(NOW_MS), "arrive": iso(NOW_MS)}, "give `depart` or `arrive`, not both"),
         ({"depart": "9999-12-31T23:59:59-14:00"}, "expected a time in ISO 8601"),
     ],
 )

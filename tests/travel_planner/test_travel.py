@@ -21,7 +21,7 @@ from citywise.apps.travel_planner.roads import Mode
 from citywise.apps.travel_planner.roads.conditions import Conditions
 from citywise.apps.travel_planner.roads.disturbances import OpenEvent
 from citywise.apps.travel_planner.roads.recorded import recorded
-from citywise.backend.times import parse_ms
+from citywise.backend.times import iso, parse_ms
 from tests.travel_planner.conftest import HOME, NOW, NOW_MS, WORK, breathed, calm, travel
 
 Json = dict[str, Any]
@@ -465,6 +465,30 @@ def test_a_single_upper_limit_is_kept_whenever_roads_can(aarhus: Planner, rush: 
         limit = [{"on": on, "op": "<=", "value": value(least, on)}]
         answer = travel(aarhus, rush, **body, constraints=limit)
         assert value(answer["routes"][0], on) == value(least, on)
+
+
+def test_who_is_to_be_there_by_a_time_is_told_when_to_leave(planner: Planner) -> None:
+    """Each way begins so that it ends then, and takes what one takes that departs then."""
+    conditions = calm(planner.city)
+    wanted = NOW_MS + 2 * 3_600_000
+    found = travel(planner, conditions, arrive=iso(wanted))
+    assert found["request"]["arrive"] == iso(wanted)
+    for route in all_of(found):
+        begins, ends = parse_ms(route["departs"]), parse_ms(route["arrives"])
+        assert ends == wanted
+        assert ends - begins == pytest.approx(route["time_s"] * 1000, abs=1)
+    chosen = found["routes"][0]
+    again = travel(planner, conditions, depart=chosen["departs"])
+    assert again["routes"][0]["time_s"] == pytest.approx(chosen["time_s"], rel=0.02)
+    assert "late" not in {note["code"] for note in found["notes"]}
+
+
+def test_who_is_late_already_leaves_now_and_is_told_so(planner: Planner) -> None:
+    conditions = calm(planner.city)
+    found = travel(planner, conditions, arrive=iso(NOW_MS + 60_000))
+    assert {route["departs"] for route in found["routes"]} == {iso(NOW_MS)}
+    (late,) = (note for note in found["notes"] if note["code"] == "late")
+    assert late["text"] == "None of these routes arrives in time any more; they leave now."
 
 
 def test_arrays_of_costs_are_not_changed_by_planning(planner: Planner) -> None:

@@ -61,7 +61,8 @@ function airOf(route) {
 
 /** The head, the facts and the details of a way. */
 function routeParts(route) {
-  const when = t('plan.arrives', { time: atMinute(Date.parse(route.arrives)) });
+  const [departs, arrives] = [route.departs, route.arrives].map((time) => atMinute(Date.parse(time)));
+  const when = plans.request.isArrival ? t('plan.departs.arrives', { departs, arrives }) : t('plan.arrives', { time: arrives });
   return {
     title: [h('span', { class: 'visually-hidden' }, `${t(`plan.mode.${route.mode}`)}: `), minutes(route.time_s)],
     symbol: route.mode,

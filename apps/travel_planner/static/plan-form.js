@@ -53,8 +53,8 @@ customElements.define('plan-form', class extends HTMLElement {
     const kind = () => plans.kind;
     this.wishes = wishesField({ kind, onChange: () => {} });
     this.limits = limitsField({ kind, onChange: () => {} });
-    this.depart = whenField({ name: 'depart', title: t('plan.depart'), nowWord: t('plan.when.now') });
-    this.arrive = whenField({ name: 'arrive', title: t('plan.arrive'), nowWord: t('plan.when.asap') });
+    this.depart = whenField({ name: 'depart', title: t('plan.when'), nowWord: t('plan.when.now'), laterWord: t('plan.when.depart'), byWord: t('plan.when.arrive') });
+    this.arrive = whenField({ name: 'arrive', title: t('plan.arrive'), nowWord: t('plan.when.asap'), laterWord: t('plan.when.at') });
     this.#makeParking();
     this.more = h('details', { class: 'plan-more why' }, h('summary', {}, t('plan.more')), this.depart.element, this.arrive.element, this.limits.element);
     this.error = h('p', { class: 'field-error', role: 'alert' });
@@ -116,7 +116,7 @@ customElements.define('plan-form', class extends HTMLElement {
     const { from, to } = this.points;
     return plans.kind === PARKING
       ? { destination: to, from, radius_m: this.radius, stay_minutes: this.stay, arrive: this.arrive, preferences: this.wishes, constraints: this.limits }
-      : { from, to, mode: this.mode, depart: this.depart, preferences: this.wishes, constraints: this.limits };
+      : { from, to, mode: this.mode, depart: this.depart, arrive: this.depart, preferences: this.wishes, constraints: this.limits };
   }
 
   /** The other planner; places, time and what was limited in both stay. */
@@ -154,7 +154,7 @@ customElements.define('plan-form', class extends HTMLElement {
     this.mode.set(request.mode ?? ALL);
     this.mode.element.hidden = this.depart.element.hidden = isParking;
     this.form.querySelector('.plan-parking').hidden = this.arrive.element.hidden = !isParking;
-    this.depart.set(request.when);
+    this.depart.set(request.when, request.isArrival);
     this.arrive.set(request.when);
     this.radius.set(request.radius);
     this.stay.set(request.stay);
@@ -180,6 +180,7 @@ customElements.define('plan-form', class extends HTMLElement {
       to: this.points.to.value(),
       mode: isParking || this.mode.value() === ALL ? null : this.mode.value(),
       when: (isParking ? this.arrive : this.depart).value(),
+      isArrival: !isParking && this.depart.isArrival(),
       wishes: this.wishes.value(),
       limits: this.limits.value(),
       radius: this.radius.value(),
@@ -247,8 +248,9 @@ customElements.define('plan-form', class extends HTMLElement {
   }
 
   #line() {
-    const { kind, from, to, mode, when, radius, stay } = plans.request;
-    const time = when === null ? t('plan.when.now') : at(when, city.now());
+    const { kind, from, to, mode, when, isArrival, radius, stay } = plans.request;
+    const clock = when === null ? t('plan.when.now') : at(when, city.now());
+    const time = isArrival ? t('plan.when.by', { time: clock }) : clock;
     const values = { from: nameOf(from, plans.answer?.from), to: nameOf(to, plans.answer?.to ?? plans.answer?.destination), mode: t(`plan.mode.${mode ?? ALL}`), time, radius: metres(radius), stay: duration(stay * 60) };
     return [h('strong', {}, t(`plan.line.${kind}`, values)), ' ', h('span', { class: 'quiet' }, t(`plan.line.how.${kind}`, values))];
   }

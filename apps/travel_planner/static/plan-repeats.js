@@ -88,7 +88,7 @@ customElements.define('plan-repeats', class extends HTMLElement {
     }
     const { answer, request } = plans;
     const clock = localInput(request.when ?? city.now()).slice(11);
-    askRepeat({ name: request.to?.name ?? answer.to.name ?? '', at: clock }, t('repeat.new'), async (body) => {
+    askRepeat({ name: request.to?.name ?? answer.to.name ?? '', at: clock, by: request.isArrival ? 'arrive' : 'depart' }, t('repeat.new'), async (body) => {
       await ask('/repeats', { method: 'POST', body: { ...body, plan: answer.plan } });
       await this.load();
       toast(t('repeat.made'));

@@ -23,11 +23,12 @@ export const TRANSIT = 'transit';
 export const ALTERNATIVES = 4;
 const DEFAULTS = { stay: 120, radius: 800 };
 const ME = 'me';
+const ARRIVE = 'arrive';
 const LIMIT = /^([a-z]+)(<=|>=|<|>|=)(-?\d+(?:\.\d+)?)$/;
 
 /** A request that asks for nothing yet. */
 export const blank = (kind) => ({
-  kind, from: null, to: null, mode: null, when: null, limits: [], ...DEFAULTS,
+  kind, from: null, to: null, mode: null, when: null, isArrival: false, limits: [], ...DEFAULTS,
   wishes: [kind === PARKING ? 'walk' : 'time'],
 });
 
@@ -35,7 +36,7 @@ const place = ({ lat, lon }) => ({ lat, lon });
 
 /** The path and body that ask the API for it. */
 export function asked(request) {
-  const { kind, from, to, mode, when, wishes, limits, stay, radius } = request;
+  const { kind, from, to, mode, when, isArrival, wishes, limits, stay, radius } = request;
   const time = when === null ? null : new Date(when).toISOString();
   // By line, who wishes to be fast wishes to be there first: what counts unless something is wished.
   const isUsual = mode === TRANSIT && String(wishes) === 'time';
@@ -45,7 +46,7 @@ export function asked(request) {
   };
   const body = kind === PARKING
     ? { destination: to && place(to), from: from && place(from), arrive: time, stay_minutes: stay, radius_m: radius, ...common }
-    : { from: from && place(from), to: to && place(to), mode, depart: time, alternatives: ALTERNATIVES, ...common };
+    : { from: from && place(from), to: to && place(to), mode, [isArrival ? 'arrive' : 'depart']: time, alternatives: ALTERNATIVES, ...common };
   return { path: `/plans/${kind}`, body };
 }
 
@@ -78,6 +79,7 @@ export function toQuery(request) {
   putPoint(values, 'to', request.to);
   if (request.mode) values.set('mode', request.mode);
   if (request.when !== null) values.set('at', new Date(request.when).toISOString());
+  if (request.when !== null && request.isArrival) values.set('by', ARRIVE);
   if (String(request.wishes) !== String(usual.wishes)) values.set('wishes', request.wishes.join(','));
   for (const { on, op, value } of request.limits) values.append('limit', `${on}${op}${value}`);
   if (request.kind === PARKING) {
@@ -111,6 +113,7 @@ export function fromQuery(query) {
     to: takePoint(values, 'to'),
     mode: [...MODES, TRANSIT].includes(values.get('mode')) ? values.get('mode') : null,
     when: Number.isFinite(when) ? when : null,
+    isArrival: kind === TRAVEL && Number.isFinite(when) && values.get('by') === ARRIVE,
     wishes: wishes ? [...new Set(wishes)] : request.wishes,
     limits: values.getAll('limit').flatMap(limitOf(kind)),
     stay: within(values.get('stay'), 1, 7 * 24 * 60, request.stay),
