@@ -600,6 +600,7 @@ def test_a_journey_by_line_is_followed_and_a_better_one_taken_when_it_is_cancell
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_a_trip_is_repeated_told_of_once_left_out_and_removed_by_keyboard(
     open_page: Open, site: Site, axe: str, size: dict[str, int]

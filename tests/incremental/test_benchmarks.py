@@ -76,7 +76,7 @@ def test_bounds_are_met_or_not_by_what_was_measured() -> None:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_whole_benchmark_runs_in_small() -> None:
     results = lars.run("tiny")
     assert {row["program"] for row in results["experiments"]} == set(lars.BOUNDS)

@@ -56,7 +56,7 @@ def app(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("page", "commands"), [(TUTORIAL, 8), (METER, 4)])
 def test_a_tutorial_works_as_written(
     tmp_path: Path, shell: dict[str, str], page: Path, commands: int

@@ -18,7 +18,7 @@ from tests.pipeline.stretches import Stretches, traffic
 JAMS = find("traffic_jam").stem
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.spark
 def test_what_was_behind_at_the_start_catches_up_without_anything_new(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, pipeline=Pipeline(requests=[JAMS], max_batch_bytes=300))

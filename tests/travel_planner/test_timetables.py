@@ -62,6 +62,7 @@ def with_line(planning: FlaskClient, settings: Settings, tmp_path: Path) -> Flas
     return planning
 
 
+@pytest.mark.thorough
 def test_a_journey_by_bus_is_planned_and_kept(with_line: FlaskClient, app: Flask) -> None:
     answer = with_line.post(TRAVEL, json=JOURNEY)
     assert answer.status_code == 200, answer.text
