@@ -103,14 +103,18 @@ def event_object(event: Mapping[str, Any], place: Mapping[str, Any] | None) -> d
     """The event of docs/api.md from a row of `events` and one of `places`, with the request the
     event comes from and the atoms behind it; a place nobody has described has only its id.
 
-    An event opened by hand may have a place of its own."""
+    An event opened by hand, or of a foreign system, may have a place of its own, and then a line
+    too, where it is along one or around an area."""
     nowhere = {"name": event["place_id"], "kind": None, "lat": None, "lon": None}
     known = event.get("place") or place or nowhere
+    where = {"id": event["place_id"], **{k: known[k] for k in _PLACE}}
+    if known["kind"] is None and (known.get("geometry") or {}).get("type") == "LineString":
+        where["geometry"] = known["geometry"]
     shown = {
         "id": event["id"],
         "type": event["type"],
         "level": event["level"],
-        "place": {"id": event["place_id"], **{k: known[k] for k in _PLACE}},
+        "place": where,
         "start": iso(event["start_ms"]),
         "confirmed": iso(event["confirmed_ms"]),
         "end": iso_or_none(event["end_ms"]),

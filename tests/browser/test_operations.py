@@ -512,8 +512,11 @@ def test_an_area_is_drawn_on_the_map_and_closed(
     assert corners[0] == corners[-1]
     event = page.locator("[data-byhand]").filter(has_text=name)
     expect(event).to_contain_text("Road closure")
+    live = settled(open_page("/", url=homes.server.url))
+    expect(live.locator("path.event-area")).to_be_visible()
     event.get_by_role("button", name="End").press("Enter")
     expect(event).to_have_count(0)
+    expect(live.locator("path.event-area")).to_have_count(0)
 
 
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])

@@ -153,9 +153,10 @@ def test_a_closed_line_is_an_area_with_its_event_inside(client: FlaskClient, tow
         "geometry": {"type": "LineString", "coordinates": corners},
     }
     found = client.post(EVENTS, json=body).json
-    place = found["place"]
+    place = client.get(f"/api/v1/events/{found['id']}").json["place"]
     assert 10.203 < place["lon"] < 10.207
     assert 56.153 < place["lat"] < 56.157
+    assert place["geometry"] == body["geometry"]
 
 
 @pytest.mark.parametrize(

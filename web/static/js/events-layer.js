@@ -32,14 +32,26 @@ function spot({ place }) {
 /** What is told of a garage stands at its own pin: one mark for one place. */
 const isOfGarage = ({ place }) => city.carries(city.places.get(place.id) ?? {}, GARAGE.capacity);
 
+/** Along what, or around what, an event is that is at no known place; null: it is at a point. */
+function shapeOf({ geometry }) {
+  if (!geometry) return null;
+  const points = geometry.coordinates.map(([lon, lat]) => [lat, lon]);
+  const isArea = points.length > 3 && `${points[0]}` === `${points.at(-1)}`;
+  return (isArea ? L.polygon : L.polyline)(points, { className: `event-shape${isArea ? ' event-area' : ''}`, interactive: false });
+}
+
 /** Fills the cluster layer that folium made; `openCard(card, latLng, marker)` shows one. */
 export class EventsLayer {
   #markers = new Map();
+  #shapes = L.layerGroup(); // Seen as long as the pins are.
 
-  constructor(cluster, openCard) {
+  constructor(map, cluster, openCard) {
     cluster.options.iconCreateFunction = clusterIcon;
     this.layer = cluster;
     this.openCard = openCard;
+    if (map.hasLayer(cluster)) this.#shapes.addTo(map);
+    cluster.on('add', () => this.#shapes.addTo(map));
+    cluster.on('remove', () => this.#shapes.remove());
   }
 
   update() {
@@ -48,6 +60,7 @@ export class EventsLayer {
     const gone = [...this.#markers].filter(([id]) => !ids.has(id));
     gone.forEach(([id]) => this.#markers.delete(id));
     this.layer.removeLayers(gone.map(([, marker]) => marker));
+    for (const [, { shape }] of gone) if (shape) this.#shapes.removeLayer(shape);
     this.layer.addLayers(open.filter((event) => !this.#markers.has(event.id)).map((event) => this.#add(event)));
     for (const event of open) this.#restate(event);
   }
@@ -66,6 +79,8 @@ export class EventsLayer {
       riseOnHover: true,
     });
     marker.pin = pin;
+    marker.shape = shapeOf(event.place);
+    if (marker.shape) this.#shapes.addLayer(marker.shape);
     marker.level = event.level;
     const label = `${eventTitle(event)}, ${event.place.name}`;
     marker.on('add', () => marker.getElement()?.setAttribute('aria-label', label));

@@ -40,7 +40,7 @@ export class CityMap extends HTMLElement {
     const openCard = (...args) => this.open(...args);
     this.roads = new RoadsLayer(map, openCard);
     this.garages = new GaragesLayer(map, openCard);
-    this.events = new EventsLayer(events, openCard);
+    this.events = new EventsLayer(map, events, openCard);
     this.labels = new LabelsLayer(map);
     new GroundLayer(map, (quarters) => this.labels.add(quarters));
     this.layers = { events: this.events, roads: this.roads, garages: this.garages };
