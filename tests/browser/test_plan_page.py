@@ -547,6 +547,10 @@ def test_who_must_be_there_by_a_time_is_told_when_to_leave(open_page: Open) -> N
     expect(options(page).first).to_contain_text("arrive 15:30")
     page.get_by_role("button", name="Change").click()
     expect(page.get_by_label("When", exact=True)).to_have_value("by")
+    page.get_by_role("link", name="Parking").click()
+    expect(page.get_by_label("Arrive: time")).to_have_value("2014-08-05T15:30")
+    page.get_by_role("link", name="Travel").click()
+    expect(page.get_by_label("When", exact=True)).to_have_value("by")
 
 
 def test_layers_are_switched_on_and_say_what_they_mean(open_page: Open) -> None:

@@ -124,7 +124,7 @@ customElements.define('plan-form', class extends HTMLElement {
     if (kind === plans.kind) return this.#fold(false);
     const { from, to, when } = plans.answer ? plans.request : this.#written();
     plans.clear();
-    const request = { ...blank(kind), from, to, when };
+    const request = { ...blank(kind), from, to, when, isArrival: kind === TRAVEL && when !== null }; // Who parks arrives.
     plans.change(request);
     this.#fill(request);
     this.#fold(false);
