@@ -35,7 +35,7 @@ def running(*options: str) -> Iterator[tuple[str, int]]:
 
 
 @contextmanager
-def demo() -> Iterator[str]:
+def demo(*options: str) -> Iterator[str]:
     """The address of a demo that is ready, and ends with the block."""
-    with running() as (address, _process):
+    with running(*options) as (address, _process):
         yield address

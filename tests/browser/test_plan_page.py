@@ -242,7 +242,7 @@ def test_what_the_api_refuses_is_said_at_its_field_and_the_rest_in_words(
     body = {"status": 422, "title": "Invalid", "detail": "no", "errors": errors}
     page.route("**/api/v1/plans/travel", lambda route: refuse(route, body))
     page.get_by_role("button", name="Change").click()
-    page.get_by_text("Time and limits").click()
+    page.get_by_text("Departure, arrival and limits").click()
     page.get_by_role("button", name="Add a limit").click()
     page.get_by_role("button", name="Find routes").click()
     to = page.get_by_role("combobox", name="To", exact=True)
@@ -353,7 +353,7 @@ def test_who_leaves_soon_needs_no_clock_and_the_data_are_credited(open_page: Ope
     expect(card).to_contain_text(re.compile("Fastest"))
     expect(page.locator(".leaflet-control-attribution")).to_contain_text(licence)
     page.get_by_role("button", name="Change").click()
-    page.get_by_text("Time and limits").click()
+    page.get_by_text("Departure, arrival and limits").click()
     page.get_by_label("When", exact=True).select_option("In 30 min")
     with page.expect_request("**/api/v1/plans/travel") as asked:
         page.get_by_role("button", name="Find routes").click()
@@ -534,7 +534,7 @@ def test_who_must_be_there_by_a_time_is_told_when_to_leave(open_page: Open) -> N
     page = open_page(TRAVEL)
     options(page)
     page.get_by_role("button", name="Change").click()
-    page.get_by_text("Time and limits").click()
+    page.get_by_text("Departure, arrival and limits").click()
     page.get_by_label("When", exact=True).select_option("Arrive by…")
     page.get_by_label("When: time").fill("2014-08-05T15:30")
     with page.expect_request("**/api/v1/plans/travel") as asked:
