@@ -42,7 +42,8 @@ class Scene:
     def open(self, page: Page, city: Furnished) -> None:
         """Go there, and do it."""
         path = self.path(city)
-        page.goto("about:blank")  # Or the next part of a page would be no page anew.
+        # Or the next part of the same page would be no page anew.
+        page.goto(urljoin(city.site.server.url, "/healthz"))
         page.goto(urljoin(city.site.server.url, path))
         if path.startswith("/plan"):  # No trip of an earlier scene stands before the form.
             page.evaluate(END_TRIPS)
