@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 from urllib.parse import urljoin
 
@@ -9,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import PHONE, Open
+from tests.conftest import WAITED_MS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -24,7 +26,9 @@ def settled(page: Page) -> Page:
 
 def come(page: Page, held: list[Route], count: int) -> None:
     """Wait until so many requests have come and are held."""
+    deadline = time.monotonic() + WAITED_MS / 1000
     while len(held) < count:
+        assert time.monotonic() < deadline, f"{len(held)} of {count} requests came"
         page.wait_for_timeout(20)
 
 
