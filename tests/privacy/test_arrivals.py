@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, Engine
@@ -14,22 +13,9 @@ from citywise.backend.people import accounts, arrivals, consents
 from citywise.backend.settings import Settings
 from citywise.backend.times import parse_ms, wall_ms
 from tests.api.town import Town
-from tests.databases import begun
 
 NOON = "2014-08-05T12:00:00Z"
 IN_MS = 600_000
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(data_dir=tmp_path)
-
-
-@pytest.fixture
-def engine(settings: Settings) -> Iterator[Engine]:
-    engine = begun(settings.database_url)
-    yield engine
-    engine.dispose()
 
 
 @pytest.fixture(autouse=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -16,7 +14,7 @@ from citywise.backend.people import accounts, ids
 from citywise.backend.privacy import cleaning, forgetting
 from citywise.backend.settings import Settings
 from citywise.backend.store.models import CursorRow, DeadLetterRow, ForgettingRow, NoticeRow
-from tests.databases import begun, tables
+from tests.databases import tables
 
 OF_THE_CITY = {
     "places",
@@ -40,18 +38,6 @@ OF_THE_CITY = {
     "posted",
 }
 """Tables that tell of no person; what cursors keep, the pipeline takes away."""
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(data_dir=tmp_path)
-
-
-@pytest.fixture
-def engine(settings: Settings) -> Iterator[Engine]:
-    engine = begun(settings.database_url)
-    yield engine
-    engine.dispose()
 
 
 def personal() -> list[Table]:
