@@ -3,22 +3,13 @@ import { ask } from './api.js';
 import { city } from './city.js';
 import { h, setText } from './elements.js';
 import { fieldsForm } from './fields-form.js';
-import { choiceField, labelledField } from './labelled-field.js';
+import { choiceField, fileField } from './labelled-field.js';
 import { levelWords } from './levels.js';
 import { t } from './strings.js';
 import { at } from './times.js';
 
 const LEFT = ['over', 'outside', 'unknown', 'more'];
 const USUAL_TYPE = 'RoadWorks';
-
-function fileField() {
-  const input = h('input', { type: 'file', accept: '.json,.geojson,.xml' });
-  const field = labelledField({ name: 'content', title: t('eventfile.file'), help: t('eventfile.help'), input });
-  return { ...field, input, value: () => input.files[0] ?? null, focus: () => input.focus(), check() {
-    field.say(input.files[0] ? null : t('eventfile.nofile'));
-    return Boolean(input.files[0]);
-  } };
-}
 
 /** An event in a line: what, where, how bad and when. */
 function words({ type, name, level, start, until }, labels) {
@@ -29,10 +20,14 @@ function words({ type, name, level, start, until }, labels) {
 
 /** The form: `labels()` are the types' names by type, `published(answer)` is told what the server did. */
 export function eventFile(labels, published) {
-  const file = fileField();
+  const file = fileField({ name: 'content', title: t('eventfile.file'), help: t('eventfile.help'), accept: '.json,.geojson,.xml' });
+  const needed = { ...file, check() {
+    file.say(file.value() ? null : t('eventfile.nofile'));
+    return file.value() !== null;
+  } };
   const holds = h('div', { class: 'made', role: 'region', 'aria-label': t('eventfile.holds'), tabindex: '-1', hidden: true });
   const form = fieldsForm({
-    fields: [file], submit: t('eventfile.show'), primary: false,
+    fields: [needed], submit: t('eventfile.show'), primary: false,
     send: async () => show(await ask('/operator/events/try', { method: 'POST', body: { content: await file.value().text() } })),
   });
   form.addEventListener('input', () => (holds.hidden = true));

@@ -2,6 +2,7 @@
 import { city } from './city.js';
 import { h, icon } from './elements.js';
 import { eventCard, eventIcon, eventTitle } from './event-card.js';
+import { isOutline } from './outlines.js';
 import { t } from './strings.js';
 import { GARAGE } from './traffic.js';
 
@@ -36,7 +37,7 @@ const isOfGarage = ({ place }) => city.carries(city.places.get(place.id) ?? {}, 
 function shapeOf({ geometry }) {
   if (!geometry) return null;
   const points = geometry.coordinates.map(([lon, lat]) => [lat, lon]);
-  const isArea = points.length > 3 && `${points[0]}` === `${points.at(-1)}`;
+  const isArea = isOutline(points);
   return (isArea ? L.polygon : L.polyline)(points, { className: `event-shape${isArea ? ' event-area' : ''}`, interactive: false });
 }
 

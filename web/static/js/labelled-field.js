@@ -54,6 +54,12 @@ export function areaField({ title, help, name, rows }) {
   return { ...labelledField({ name, title, help, input }), input, value: () => input.value, focus: () => input.focus(), check: () => true };
 }
 
+/** A field for a file, or none (null). */
+export function fileField({ title, help, name, accept }) {
+  const input = h('input', { type: 'file', accept });
+  return { ...labelledField({ name, title, help, input }), input, value: () => input.files[0] ?? null, focus: () => input.focus(), check: () => true };
+}
+
 /** A field for one of `options`, each a value and what it is called. */
 export function choiceField({ title, help, name, options }) {
   const input = h('select', { name }, ...options.map(([value, word]) => h('option', { value }, word)));

@@ -7,6 +7,7 @@ import { fieldsForm } from './fields-form.js';
 import { labelledField, textField } from './labelled-field.js';
 import { levelMeter, levelWords } from './levels.js';
 import { OperatorPart } from './operator-part.js';
+import { isOutline } from './outlines.js';
 import { placeSelect } from './parameter-places.js';
 import { language, t } from './strings.js';
 import { at, fromLocalInput, localInput } from './times.js';
@@ -65,7 +66,7 @@ function drawn() {
 
 /** What was drawn, in words; an outline ends where it begins. */
 function drawing(line) {
-  const isArea = line.length > 3 && `${line[0]}` === `${line.at(-1)}`;
+  const isArea = isOutline(line);
   return t(isArea ? 'byhand.area' : 'byhand.section', { points: t('byhand.section.points', { count: line.length - Number(isArea) }) });
 }
 

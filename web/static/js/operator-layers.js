@@ -5,19 +5,13 @@ import { confirmed, isLost } from './doing.js';
 import { h, setText } from './elements.js';
 import { fieldsForm } from './fields-form.js';
 import { labelled } from './kinds.js';
-import { areaField, labelledField, textField } from './labelled-field.js';
+import { areaField, fileField, textField } from './labelled-field.js';
 import { OperatorPart, table } from './operator-part.js';
 import { number, t } from './strings.js';
 import { ago } from './times.js';
 import { quieten, toast } from './toast.js';
 
 const since = (time) => ago((Date.now() - Date.parse(time)) / 1000);
-
-function fileField() {
-  const input = h('input', { type: 'file', accept: '.geojson,.json,application/geo+json,application/json' });
-  const field = labelledField({ name: 'content', title: t('layer.file'), help: t('layer.file.help'), input });
-  return { ...field, input, value: () => input.files[0] ?? null, focus: () => input.focus(), check: () => true };
-}
 
 /** A place of a layer in a line: its id, its name, and what is said of it. */
 function placeLine({ id, name, ...rest }) {
@@ -32,7 +26,7 @@ function placeLine({ id, name, ...rest }) {
  */
 function layerForm(layer, saved) {
   const name = textField({ name: 'name', title: t('layer.name'), help: layer ? null : t('layer.name.help'), maxlength: 32, required: false, autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false', pattern: '[a-z][a-z0-9_]*' });
-  const file = fileField();
+  const file = fileField({ name: 'content', title: t('layer.file'), help: t('layer.file.help'), accept: '.geojson,.json,application/geo+json,application/json' });
   const address = textField({ name: 'address', title: t('layer.address'), help: t('layer.address.help'), required: false, type: 'url', autocomplete: 'off', maxlength: 1000 });
   const toml = areaField({ name: 'toml', title: t('layer.kind'), help: t('layer.kind.help'), rows: 14 });
   const becomes = h('div', { class: 'made', role: 'region', 'aria-label': t('layer.becomes'), tabindex: '-1', hidden: true });
