@@ -1,12 +1,13 @@
 """A city that is tormented: `python -m tests.torture --seed 1 --minutes 10` (`make torture`).
 
 A simulated city runs, in which somebody is told of roads that have been slow for so long, and of
-slow roads at most once in a while. Meanwhile its processes are killed or stopped, its broker dies,
-its database is locked, the disk of its log is full, its messages come again in another order, its
-clock is set back, and all of it is stopped and started, also on a torn log, in an order that the
-seed gives. Then it is compared with what the solver and the definitions say without broker, log,
-Spark and database. A line of JSON for each round and one for all are printed; to standard error
-for each round that failed what it differs in, and the line that does it again.
+slow roads at most once in a while, somebody follows a way through the town, and a meeting is held.
+Meanwhile its processes are killed or stopped, its broker dies, its database is locked, the disk of
+its log is full, its messages come again in another order, its clock is set back, and all of it is
+stopped and started, also on a torn log, in an order that the seed gives. Then it is compared with
+what the solver and the definitions say without broker, log, Spark and database, and the meeting
+with what was acknowledged. A line of JSON for each round and one for all are printed; to standard
+error for each round that failed what it differs in, and the line that does it again.
 
 `--restarts 20` ends the whole system so often instead (see `tests.torture.restarts`).
 """
@@ -32,9 +33,12 @@ from tests.street import running as street
 from tests.torture import timed
 from tests.torture.city import PATIENCE_S, City, Found, compared
 from tests.torture.deeds import Tormentor, tend
+from tests.torture.people import Meeting, Traveller, look_at
 from tests.torture.restarts import Restarting, Restarts
 
 _PAUSE_S = (4.0, 12.0)
+_SET_OUT = START + timedelta(minutes=10)
+"""Who travels begins to, and who meets."""
 
 
 @dataclass
@@ -75,6 +79,9 @@ def _torment(told: Round, city: City, folder: Path) -> None:
     app = timed.write(folder, 1)
     with street.system(folder / "state", None, told=True, apps=(app,)) as system:
         city.move_in(system)
+        city.send(system, _SET_OUT)
+        street.wait_until(system, lambda: city.is_over(system, _SET_OUT), PATIENCE_S)
+        traveller, meeting = Traveller(system, city.stops_ms[-1]), Meeting(system)
         city.send(system, city.until)
         tormentor = Tormentor(system, city, chance)
         while not city.is_over(system, city.until):
@@ -93,7 +100,9 @@ def _torment(told: Round, city: City, folder: Path) -> None:
             )
             told.recovery_s.append(round(time.monotonic() - over, 1))
         city.wait_told(system)
+        meeting.end()
         told.found = compared(system, city)
+        look_at(told.found, system, city.source, traveller, meeting)
 
 
 def _rounds(seed: int, minutes: float, most: int | None, hours: float) -> Iterator[Round]:
@@ -113,7 +122,7 @@ def said(told: Round | Restarts) -> None:
 
 def _summary(rounds: list[Round]) -> dict[str, Any]:
     took = sorted(seconds for one in rounds for seconds in one.recovery_s)
-    counted = ("announced", "notices", "by_timer", "lost", "doubled", "early")
+    counted = ("announced", "notices", "by_timer", "ahead", "acts", "lost", "doubled", "early")
     return {
         "rounds": len(rounds),
         "faults": sum(len(one.faults) for one in rounds),

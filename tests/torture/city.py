@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import func, select
 
+from citywise.apps.travel_planner.roads import cityfiles
 from citywise.backend.city.simulation import START, Simulation
 from citywise.backend.city.source import SETTLE_MS
 from citywise.backend.ingest.log import durable_end, segments
@@ -49,6 +50,7 @@ class City:
 
     def move_in(self, system: System) -> None:
         """Somebody asks to be told; nothing has been sent yet."""
+        cityfiles.prepare(system.settings, {"data": None})
         engine = create_engine_for(system.settings.database_url)
         self._person = Person.sign_up(engine, "Anna", Wish(WEST, EAST, 1))
         engine.dispose()
@@ -73,7 +75,7 @@ class City:
     def _put(self, system: System, name: str, method: str, path: str, **more: Any) -> None:
         assert self._person is not None
         self._person.ask(system, method, path, {"values": timed.values(name), **more})
-        street.wait_until(system, lambda: not _waits_in_inlet(system), PATIENCE_S)
+        street.wait_until(system, lambda: not waits_in_inlet(system), PATIENCE_S)
 
     def send(self, system: System, until: datetime) -> None:
         """Have the system's source send what comes up to a time, from where its log ends."""
@@ -91,6 +93,9 @@ class City:
             "since": _sent(system),
         }
         system._write_orders()
+        if (former := system.children.pop("source", None)) is not None:
+            former.process.kill()
+            former.process.wait()
         system.spawn("source")
 
     def is_over(self, system: System, until: datetime) -> bool:
@@ -136,7 +141,8 @@ def _sent(system: System) -> str | None:
         return None
 
 
-def _waits_in_inlet(system: System) -> bool:
+def waits_in_inlet(system: System) -> bool:
+    """Whether something that users changed is not yet in the log."""
     engine = create_engine_for(system.settings.database_url)
     with engine.connect() as connection:
         number = connection.scalar(select(func.count()).select_from(InletRow))
@@ -153,14 +159,16 @@ def _slowest(system: System) -> int:
 
 
 def told(system: System) -> list[timed.Told]:
-    """The notices of the outbox, in order."""
+    """The notices of slow roads in the outbox, in order."""
     engine = create_engine_for(system.settings.database_url)
     query = select(OutboxRow.t_ms, OutboxRow.body).where(OutboxRow.kind == NOTICE)
     with engine.connect() as connection:
         rows = connection.execute(query.order_by(OutboxRow.id)).all()
     engine.dispose()
     return [
-        (t, b["template"], b["version"], b["change"], b["about"]["id"]) for t, b in map(tuple, rows)
+        (t, b["template"], b["version"], b["change"], b["about"]["id"])
+        for t, b in map(tuple, rows)
+        if b["app"] == timed.APP
     ]
 
 
@@ -172,6 +180,10 @@ class Found:
     notices: int = 0
     by_timer: int = 0
     """Notices that opened between two readings, when a duration was over."""
+    ahead: int = 0
+    """What was told to who travels."""
+    acts: int = 0
+    """Decisions of the meeting, and changes of a guest's noise."""
     lost: int = 0
     doubled: int = 0
     early: int = 0
@@ -181,7 +193,7 @@ class Found:
     def events(self, got: Sequence[Any], wanted: Sequence[Any]) -> None:
         """Compare what was announced of events."""
         self.announced = len(got)
-        self._count(got, wanted)
+        self.count(got, wanted)
         self.is_in_order &= list(got) == list(wanted)
 
     def told(
@@ -190,7 +202,7 @@ class Found:
         """Compare what people were told; of each road and template in order."""
         self.notices = len(got)
         self.by_timer = sum(one[3] == "opened" and one[0] not in steps for one in got)
-        self._count(got, wanted)
+        self.count(got, wanted)
         due = {(name, version, what, road): t for t, name, version, what, road in reversed(wanted)}
         self.early += sum(one[0] < due.get(one[1:], one[0]) for one in got)
         times: dict[tuple[str, str], int] = {}
@@ -198,12 +210,18 @@ class Found:
             self.is_in_order &= times.get((name, road), 0) <= t
             times[name, road] = t
 
-    def _count(self, got: Sequence[Any], wanted: Sequence[Any]) -> None:
+    def count(self, got: Sequence[Any], wanted: Sequence[Any]) -> None:
+        """Count what was lost and what was too much."""
         lost, doubled = Counter(wanted) - Counter(got), Counter(got) - Counter(wanted)
         self.lost += lost.total()
         self.doubled += doubled.total()
         self.differences += [f"lost: {one}" for one in sorted(lost)[:5]]
         self.differences += [f"too much: {one}" for one in sorted(doubled)[:5]]
+
+    def differ(self, difference: str) -> None:
+        """Note something else that is wrong."""
+        self.lost += 1
+        self.differences.append(difference)
 
     def excess(self, got: Sequence[timed.Told], wanted: Sequence[timed.Told]) -> list[str]:
         """What was told, up to some time, that was not to be."""

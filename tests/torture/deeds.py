@@ -20,8 +20,8 @@ from citywise.backend.times import from_ms
 from tests.street import running as street
 from tests.torture.city import City
 
-_KILLED = ("ingest", "pipeline", "notifier", "web", "source")
-_STOPPED = ("ingest", "pipeline", "notifier", "web")
+_STOPPED = ("ingest", "pipeline", "notifier", "web", "travel_planner", "meeting_mgr")
+_KILLED = (*_STOPPED, "source")
 _SHORT_S = (0.5, 6.0)
 _AGAIN_MS = 50 * 60_000
 """What is sent again is not older: within an hour a reading is known."""
