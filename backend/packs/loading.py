@@ -58,6 +58,8 @@ class Loading:
         self._others = builtin() if kinds is None else kinds
         self.kinds = self._others
         """All there are for it, its own included."""
+        self.roles: tuple[str, ...] = ()
+        """What its rules ask fields of readings for."""
         self.path = folder / FILE
         self.places = Places("", str(self.path))
         self.findings: list[Finding] = []
@@ -84,6 +86,7 @@ class Loading:
         if manifest is None:
             return None
         self.kinds = self._others.and_folder(self.folder / FOLDER, self.findings, replaces=False)
+        self.roles = manifest.roles
         self._streams(manifest)
         ontology = self._ontology(manifest).with_properties(self.kinds)
         ontology = ontology.with_roles(manifest.roles)
@@ -371,6 +374,8 @@ class Loading:
             parameter = parameter.model_copy(update={"kinds": tuple(self.kinds)})
         elif isinstance(parameter, PlaceParameter):
             self._check_known(key, "kind", parameter.kind, self.kinds.places)
+            for role in parameter.roles:
+                self._check_known(key, "roles", role, self.roles)
         if parameter.default is None:
             return parameter
         try:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from citywise.backend.city.observations import PLACE
-from citywise.backend.kinds import IDENTIFIER, builtin
+from citywise.backend.kinds import IDENTIFIER, Kinds, builtin
 from citywise.backend.kinds.kind import NAME
 from citywise.backend.packs import patterns, shapes, spans
 from citywise.backend.packs.numbers import NumberParameter
@@ -40,20 +40,45 @@ class ChoiceParameter(Parameter):
 
 
 class PlaceParameter(Parameter):
-    """A place of the city by its id, of one `kind` if that is given; the fact holds its IRI."""
+    """A place of the city by its id; the fact holds its IRI.
+
+    It is of one `kind` if that is given, or of any kind that carries readings with one of some
+    `roles` (docs/kinds.md#roles), whatever it is called.
+    """
 
     type: Literal["place"]
     kind: KindName | None = None
+    roles: tuple[KindName, ...] = Field(default=(), strict=False)
+
+    @model_validator(mode="after")
+    def _says_one(self) -> Self:
+        if self.kind is not None and self.roles:
+            raise ValueError("`kind` and `roles` both say which places are meant; remove one")
+        return self
+
+    @property
+    def wanted(self) -> str:
+        """Which places are meant, in words."""
+        if self.roles:
+            return f"place with readings of {' or '.join(self.roles)}"
+        return (self.kind or "place").replace("_", " ")
+
+    def takes(self, kind: str, kinds: Kinds) -> bool:
+        """Whether a place of a kind is meant."""
+        if self.roles:
+            return any(kind in kinds[name].places for name in kinds.filling(self.roles))
+        return self.kind in (None, kind)
 
     def one(self, value: JsonValue, path: str) -> JsonValue:
-        return _identifier(value, path, f"the id of a {(self.kind or 'place').replace('_', ' ')}")
+        return _identifier(value, path, f"the id of a {self.wanted}")
 
     def arguments(self, value: Any) -> tuple[Argument, ...]:
         return (Iri(PLACE + value),)
 
     def item_schema(self) -> dict[str, Any]:
-        kind = {"x-place-kind": self.kind} if self.kind else {}
-        return {"type": "string", "pattern": IDENTIFIER, **kind}
+        meant = {"x-place-kind": self.kind, "x-place-roles": list(self.roles)}
+        told = {name: value for name, value in meant.items() if value}
+        return {"type": "string", "pattern": IDENTIFIER, **told}
 
 
 class SensorParameter(Parameter):

@@ -136,7 +136,7 @@ class _Scenario:
 
     def _refuse_unknown_places(self) -> None:
         for mention in self._mentions:
-            if (fault := scenario_places.fault(mention, self._places)) is not None:
+            if (fault := scenario_places.fault(mention, self._places, self._kinds)) is not None:
                 self._faults.append(f"{self._path}:{mention.line}: {fault}")
 
     def _line(self, content: dict[str, Any]) -> None:

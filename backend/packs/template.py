@@ -319,16 +319,18 @@ class TemplateVersion(BaseModel):
                     return list(item["coordinates"])
         return None
 
-    def places(self, values: Values) -> list[tuple[str, str, str | None]]:
-        """Parameter, place id and demanded kind of place, for those who know the places."""
+    def places(self, values: Values) -> list[tuple[str, str, PlaceParameter | None]]:
+        """Parameter, place id and what says which places are meant (None: any that there is),
+        for those who know the places."""
         wanted, sensors = self.named_places(values), self._of_type(values, SensorParameter)
         return wanted + [(n, item["place"], None) for n, items in sensors.items() for item in items]
 
-    def named_places(self, values: Values) -> list[tuple[str, str, str | None]]:
+    def named_places(self, values: Values) -> list[tuple[str, str, PlaceParameter | None]]:
         """The same, without the places of sensors."""
         return [
-            (name, item, self.parameters[name].kind)  # type: ignore[union-attr]
+            (name, item, parameter)
             for name, items in self._of_type(values, PlaceParameter).items()
+            if isinstance(parameter := self.parameters[name], PlaceParameter)
             for item in items
         ]
 

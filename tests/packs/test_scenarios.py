@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from citywise.backend.ingest.records import ClockReading, Reading, Standing
+from citywise.backend.kinds import builtin
 from citywise.backend.packs import scenarios
 from citywise.backend.packs.scenario_run import compare, read_expected, run, update
 from citywise.backend.packs.scenarios import ALONE, ScenarioError, entries
 from citywise.backend.pipeline.recorded import concluded
+from citywise.reasoning import Finding
 from tests.packs.folders import AppFolder
 
 START = "2026-05-04T06:00:00Z"
@@ -171,6 +173,35 @@ def test_a_place_that_is_named_must_be_there(
         entries(path, [app.template()], ALONE)
     assert str(caught.value) == f"{path}:1: {said}"
     assert entries(path, [app.template()]), "elsewhere the city has places too"
+
+
+def test_a_place_may_be_meant_by_what_its_readings_tell(app: AppFolder) -> None:
+    """Whatever the kind is called: apps know roles."""
+    app.manifest('streams = ["events"]', 'streams = ["events"]\nroles = ["free_places"]')
+    garage = "\n".join(
+        ("[templates.jam_ahead.parameters.garage]", 'type = "place"', 'roles = ["free_places"]')
+    )
+    app.manifest("[notices.", f'{garage}\ntitle = "G"\noptional = true\n[notices.')
+    racks = """kind = "racks"
+places = ["rack"]
+[fields.left]
+type = "integer"
+role = "free_places"
+"""
+    findings: list[Finding] = []
+    (app.path / "more").mkdir()
+    (app.path / "more" / "racks.toml").write_text(racks, encoding="utf-8")
+    (app.path / "more" / "rack.toml").write_text('place = "rack"\ngeometry = "point"\n')
+    kinds = builtin().and_folder(app.path / "more", findings)
+    assert findings == []
+    point = {"type": "Point", "coordinates": [10.2, 56.15]}
+    rack = {"id": "r1", "kind": "rack", "name": "Rack", "geometry": point}
+    mine = {"t": START, "instance": {**MINE, "values": {"garage": "r1"}}}
+    path = story(app, {"t": START, "place": rack}, mine)
+    assert entries(path, [app.template()], ALONE, kinds)
+    path = story(app, STORY[0], {**mine, "instance": {**MINE, "values": {"garage": "bridge"}}})
+    with pytest.raises(ScenarioError, match="is a road, expected a place with readings of free_"):
+        entries(path, [app.template()], ALONE)
 
 
 @pytest.mark.parametrize(

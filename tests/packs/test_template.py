@@ -87,7 +87,7 @@ def test_the_framework_is_told_radii_areas_spans_routes_and_places(
     assert template.spans(bound) == {"hours": [(1320, 360)]}
     assert template.route(bound) == line
     assert template.route(template.bind({"garage": "BRUUNS"})) is None
-    assert template.places(bound) == [("garage", "BRUUNS", "garage")]
+    assert template.places(bound) == [("garage", "BRUUNS", template.parameters["garage"])]
 
 
 def test_all_wrong_values_are_told_at_once(template: TemplateVersion) -> None:

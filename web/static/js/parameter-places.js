@@ -52,9 +52,10 @@ async function ofLayer(kind) {
 
 const missing = (input) => (input.required && !input.value ? ['form.missing'] : null);
 
-export function placeWidget({ kind, required, title }) {
+export function placeWidget({ kind, roles = [], required, title }) {
   const layer = city.placeKinds.get(kind)?.layer ? kind : null;
-  const { select, element, set } = placeSelect((place) => !kind || place.kind === kind, { required, title, layer });
+  const fits = (place) => (roles.length ? roles.some((role) => city.carries(place, role)) : !kind || place.kind === kind);
+  const { select, element, set } = placeSelect(fits, { required, title, layer });
   return { element, input: select, set, value: () => select.value || undefined, fault: () => missing(select) };
 }
 
