@@ -14,7 +14,7 @@ from citywise.backend.api.instance_bodies import StrictBody
 from citywise.backend.api.objects import kind_object
 from citywise.backend.api.problems import ProblemError, fault, invalid, not_found
 from citywise.backend.api.state import state
-from citywise.backend.kinds import Kind, Kinds, PlaceKind, files, installed
+from citywise.backend.kinds import Kind, Kinds, PlaceKind, files, installed, migrating
 from citywise.backend.kinds.rdf import shapes, vocabulary
 from citywise.backend.kinds.registry import name_of
 from citywise.backend.people import audit
@@ -133,8 +133,13 @@ def _refuse_other_types(before: Kind | PlaceKind, after: Kind | PlaceKind) -> No
     for name in before.fields.keys() & after.fields.keys():
         one, other = before.fields[name], after.fields[name]
         if (one.type, one.scale, one.unit) != (other.type, other.scale, other.unit):
-            message = f"fields.{name}: its type, unit and step stay as they are; add another field"
+            stays = "its type, unit and step stay as they are"
+            message = f'fields.{name}: {stays}; add another field with `was = "{name}"`'
             raise invalid([fault("toml", message, "kind-changed")])
+    if isinstance(before, Kind) and isinstance(after, Kind):
+        found = [fault("toml", said, "kind-changed") for said in migrating.faults(before, after)]
+        if found:
+            raise invalid(found)
 
 
 def _of_file(name: str) -> ProblemError:

@@ -123,9 +123,10 @@ class HistoryWriter:
         rows = [{"kind": k, "sensor": s, "field": f, "newest_ms": -1} for k, s, f in fresh]
         upsert(connection, row, rows, keys=("kind", "sensor", "field"), update=False)
         for kind, sensor in {(key[0], key[1]) for key in fresh}:
-            query = select(row.field, row.id).where(row.kind == kind, row.sensor == sensor)
-            for field, number in connection.execute(query):
-                self._series.setdefault((kind, sensor, field), [number, -1])
+            query = select(row.field, row.id, row.newest_ms)
+            query = query.where(row.kind == kind, row.sensor == sensor)
+            for field, number, newest_ms in connection.execute(query):
+                self._series.setdefault((kind, sensor, field), [number, newest_ms])
 
     def _new(
         self,
@@ -180,7 +181,9 @@ class HistoryWriter:
 def _values(told: Reading | Withdrawal, kinds: Kinds) -> Iterable[_Value]:
     """What is told of the fields that the kind knows; nothing of those of a withdrawn reading."""
     kind = kinds.get(told.kind)
-    values = told.values if isinstance(told, Reading) else {}
+    values = dict(told.values) if isinstance(told, Reading) else {}
+    if kind is not None:
+        values = kind.renamed(values)
     for name, field in kind.fields.items() if kind is not None else ():
         key, value = (told.kind, told.sensor, name), values.get(name)
         if value is None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, delete, func, select
 
+from citywise.backend.kinds import migrating
 from citywise.backend.kinds.kind import Kind, PlaceKind
 from citywise.backend.kinds.registry import Kinds, builtin, name_of, of_json
 from citywise.backend.store.models import KindRow
 from citywise.backend.store.upsert import upsert
 from citywise.backend.times import wall_ms
 
+LOG = logging.getLogger("citywise.kinds")
 OPERATOR = "operator"
 """Origin of kinds that are made in the operator's page; others come from files."""
 _FILES = "files"
@@ -53,8 +56,10 @@ def install(engine: Engine, kinds: Kinds) -> Kinds:
         gone = rows.keys() - wanted.keys() - made
         if gone:
             connection.execute(delete(KindRow).where(KindRow.id.in_(gone)))
-        more = (kind for name, kind in wanted.items() if name not in made)
+        more = [kind for name, kind in wanted.items() if name not in made]
         upsert(connection, KindRow, [r for k in more if (r := _row(rows, k, _FILES))])
+        for kind in more:
+            _migrate(connection, rows, kind)
         return read(connection)
 
 
@@ -68,6 +73,8 @@ def with_made(engine: Engine, kinds: Kinds) -> Kinds:
 def put(connection: Connection, kind: Kind | PlaceKind) -> None:
     """Make or change a kind as an operator does."""
     upsert(connection, KindRow, [_row({}, kind, OPERATOR)])
+    if isinstance(kind, Kind):
+        migrating.migrate(connection, kind)
 
 
 def add(connection: Connection, kind: Kind | PlaceKind) -> None:
@@ -84,6 +91,19 @@ def remove(connection: Connection, form: str, name: str) -> bool:
 def origins(connection: Connection) -> dict[str, str]:
     """Who made each kind, by form and name (`kind/noise`)."""
     return {row.id: row.origin for row in connection.execute(select(KindRow.id, KindRow.origin))}
+
+
+def _migrate(connection: Connection, rows: Mapping[str, Row[Any]], kind: Kind | PlaceKind) -> None:
+    """Let what is kept follow the names of a file's fields, where it can be what they say."""
+    if not isinstance(kind, Kind):
+        return
+    before = rows.get(_id(kind))
+    known = of_json(before.body) if before is not None else kind
+    found = list(migrating.faults(known, kind)) if isinstance(known, Kind) else []
+    for message in found:
+        LOG.warning("kind `%s`: %s. What is kept stays under the former name", kind.kind, message)
+    if not found:
+        migrating.migrate(connection, kind)
 
 
 _STAMP = select(func.count(KindRow.id), func.max(KindRow.changed_ms), func.sum(KindRow.version))

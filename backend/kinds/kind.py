@@ -5,11 +5,12 @@ These classes are also the format of the files: pydantic reads them (`files.py`)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic import Field as Key
@@ -85,10 +86,24 @@ class Field(_Entry):
     """By how much a value may be off, either way."""
     accuracy_from: Name | None = None
     """The field that says it of each reading; where it is unknown `accuracy` counts."""
+    was: Name | None = None
+    """What it was called before: messages may still call it so, and what is kept goes with it."""
+    was_unit: str | None = Key(default=None, pattern=r"^[!-~]{1,32}$")
+    """The unit of then, if it was another."""
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        for key in ("unit", "range", "step", "jump", "apart", "accuracy", "accuracy_from"):
+        numeric = (
+            "unit",
+            "range",
+            "step",
+            "jump",
+            "apart",
+            "accuracy",
+            "accuracy_from",
+            "was_unit",
+        )
+        for key in numeric:
             if not self.is_number and getattr(self, key) is not None:
                 raise ValueError(f"{key}: a field of type {self.type} has none; remove it")
         if self.type == "category" and not self.values:
@@ -105,7 +120,34 @@ class Field(_Entry):
         if self.type == "integer" and any(not isinstance(v, int) for v in self.range or ()):
             raise ValueError("range: of integers it is two whole numbers")
         self._fits()
+        self._was_measured()
         return self
+
+    def _was_measured(self) -> None:
+        """See that what it was can become what it is."""
+        if self.was_unit is None:
+            return
+        if self.was is None:
+            raise ValueError('was_unit: of which field? Write `was = "its former name"` too')
+        try:
+            convert(Fraction(1), self.was_unit, self.unit or "1")
+        except UnitError:
+            unit = self.unit or "a mere number"
+            raise ValueError(f"was_unit: {self.was_unit} cannot be converted to {unit}") from None
+
+    @property
+    def former_unit(self) -> str | None:
+        """The unit under its former name."""
+        return self.was_unit or self.unit
+
+    def from_former(self, value: object) -> object:
+        """A value that was told under its former name."""
+        if self.former_unit == self.unit or isinstance(value, bool):
+            return value
+        if not isinstance(value, int | float) or not math.isfinite(value):
+            return value
+        found = convert(Fraction(value), self.former_unit or "1", self.unit or "1")
+        return round(found) if self.type == "integer" else float(found)
 
     def _fits(self) -> None:
         """See that rules can hold the values: as integers of 32 bits."""
@@ -234,6 +276,13 @@ class Kind(_Entry):
         for name, about in self.fields.items():
             if about.accuracy_from is not None:
                 self._tells_accuracy(name, about.accuracy_from)
+        for name, former in ((name, field.was) for name, field in self.fields.items()):
+            if former is not None and former in (*self.fields, *RESERVED_FIELDS):
+                raise ValueError(
+                    f"fields.{name}.was: there is a field `{former}` now; remove `was`"
+                )
+        if len(self.former) < sum(field.was is not None for field in self.fields.values()):
+            raise ValueError("fields: two were called the same before; remove one `was`")
         if self.map and self.map.steps and not self.fields[self.map.show].is_number:
             raise ValueError(f"map.steps: `{self.map.show}` is no number; remove the steps")
         if self.ngsi is not None:
@@ -280,6 +329,20 @@ class Kind(_Entry):
     def apart(self) -> Mapping[str, float]:
         """The fields that neighbours are compared by, and how far they may differ."""
         return {n: field.apart for n, field in self.fields.items() if field.apart is not None}
+
+    @cached_property
+    def former(self) -> Mapping[str, str]:
+        """What fields are called now, by their former names."""
+        return {field.was: n for n, field in self.fields.items() if field.was is not None}
+
+    def renamed(self, told: dict[str, Any]) -> dict[str, Any]:
+        """What is told by former names of fields, by their names, where these are not told."""
+        found = told
+        for former, name in self.former.items():
+            if former in told and name not in told:
+                found = {key: value for key, value in found.items() if key != former}
+                found[name] = self.fields[name].from_former(told[former])
+        return found
 
     @property
     def silent_s(self) -> float:
@@ -364,6 +427,8 @@ class PlaceKind(_Entry):
     def _is_consistent(self) -> Self:
         for name in sorted(RESERVED_OF_PLACES.intersection(self.fields)):
             raise ValueError(f"fields.{name}: every place has `{name}`; rename the field")
+        if named := [name for name, field in self.fields.items() if field.was is not None]:
+            raise ValueError(f"fields.{named[0]}.was: places are told anew; remove it")
         for name in sorted((self.layer.properties if self.layer else {}).keys() - self.fields):
             raise ValueError(f"layer.properties.{name}: there is no field `{name}`; add it")
         return self

@@ -81,7 +81,8 @@ class Reader:
     """
 
     def __init__(self, kind: Kind) -> None:
-        self._names = tuple(kind.fields)
+        self._kind, self._names = kind, tuple(kind.fields)
+        self._former = tuple(f'"{name}"'.encode() for name in kind.former)
         form = _form(kind)
         self._one: TypeAdapter[dict[str, Any]] = TypeAdapter(form)
         # Stops at the first fault: of a batch with one, each observation is read by itself.
@@ -93,17 +94,25 @@ class Reader:
         if _WITHDRAW in payload and _withdraws(payload):
             found = _WITHDRAWAL.validate_json(payload)
             return Observation(found["sensor"], found["observed_at"], {}, {}, withdrawn=True)
+        if self._is_former(payload) and isinstance(told := _decoded(payload), dict):
+            payload = orjson.dumps(self._kind.renamed(told))
         return self._observation(self._one.validate_json(payload))
 
     def several(self, payload: bytes) -> list[Observation]:
         """The observations in a JSON array."""
         if _WITHDRAW in payload and isinstance(found := _decoded(payload), list):
             return [self.of(one) for one in found]
+        if self._is_former(payload) and isinstance(found := _decoded(payload), list):
+            return [self.of(one) for one in found]
         return [self._observation(found) for found in self._some.validate_json(payload)]
 
     def of(self, value: Mapping[str, Any]) -> Observation:
         """The observation that a JSON object is, already decoded."""
         return self.one(orjson.dumps(value))
+
+    def _is_former(self, payload: bytes) -> bool:
+        """Whether a message may call a field as it was called before."""
+        return any(name in payload for name in self._former)
 
     def _observation(self, found: dict[str, Any]) -> Observation:
         sensor, observed_at = found.pop("sensor"), found.pop("observed_at")

@@ -92,3 +92,21 @@ def test_what_would_break_something_is_refused(client: FlaskClient, town: Town) 
     assert (used.status_code, "`r1`" in used.get_json()["detail"]) == (409, True)
     assert client.delete("/api/v1/operator/kinds/kind/noise").status_code == 409
     assert client.delete("/api/v1/operator/kinds/smell/dust").status_code == 404
+
+
+def test_a_field_may_have_been_another_of_its_unit_and_type(
+    client: FlaskClient, town: Town
+) -> None:
+    installed.install(town.engine, builtin())
+    assert put(client, METER).status_code == 201
+    assert put(client, DUST).status_code == 201
+    named = DUST.replace("[fields.level]", "[fields.pm10]").replace('"level"', '"pm10"')
+    was = named.replace("step = 0.1", 'step = 0.1\nwas = "level"')
+    for wrong, said in (
+        (was.replace("ug/m3", "mg/m3"), "`level` is in ug/m3; write `was_unit"),
+        ('kind = "dust"\n[fields.pm10]\ntype = "text"\nwas = "level"\n', "make both numbers"),
+    ):
+        answer = put(client, wrong)
+        assert (answer.status_code, said in answer.get_data(as_text=True)) == (422, True)
+    done = put(client, was)
+    assert (done.status_code, done.get_json()["fields"]["pm10"]["was"]) == (200, "level")

@@ -168,7 +168,7 @@ class Meeting(threading.Thread):
         now_ms = wall_ms()
         meeting = self._host.ask(system, "POST", "meetings", {
             "title": "Torture", "starts": iso(now_ms), "ends": iso(now_ms + _HOURS_MS),
-            "rules": {"dwell_s": 0},
+            "room": {"name": "Room B"}, "rules": {"dwell_s": 0},
         })  # fmt: skip
         self._path = f"meetings/{meeting['id']}"
         self._host.ask(system, "POST", f"{self._path}/actions", {"do": "start"})
