@@ -17,6 +17,8 @@ from typing import Any
 
 from sqlalchemy import select
 
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.entries import AbilityChanged, Entry
 from citywise.apps.travel_planner import trips
 from citywise.apps.travel_planner.beginning import HORIZON_KM
 from citywise.apps.travel_planner.ending import context_of
@@ -40,12 +42,11 @@ from tests.torture.city import Found, waits_in_inlet
 
 TripTold = tuple[int, str, str]
 """When (Unix ms), what, of which event."""
-_FROM, _TO = {"lat": 56.178, "lon": 10.165}, {"lat": 56.122, "lon": 10.218}
+_FROM, _TO = {"lat": 56.16896, "lon": 10.1276}, {"lat": 56.15018, "lon": 10.22097}
 _APP = REPOSITORY / "apps" / "travel_planner"
 _SAID = frozenset({"opened", "closed"})
 _LOUD_DB, _QUIET_DB = 92.0, 50.0
 _HOURS_MS = 24 * 3_600_000
-_PAGE = 200
 _PATIENCE_S = 600.0
 _PAUSE_S = 3.0
 
@@ -170,7 +171,8 @@ class Meeting(threading.Thread):
             "title": "Torture", "starts": iso(now_ms), "ends": iso(now_ms + _HOURS_MS),
             "room": {"name": "Room B"}, "rules": {"dwell_s": 0},
         })  # fmt: skip
-        self._path = f"meetings/{meeting['id']}"
+        self._id = str(meeting["id"])
+        self._path = f"meetings/{self._id}"
         self._host.ask(system, "POST", f"{self._path}/actions", {"do": "start"})
         guest = {"key": meeting["join"]["key"], "name": "Dan"}
         _, self._cookie = asked(system, "POST", f"{self._path}/people", guest, {})
@@ -199,13 +201,13 @@ class Meeting(threading.Thread):
         kept = [one["text"] for one in self._shown()["decisions"]]
         if kept != self.decided:
             yield f"meeting: {len(self.decided)} decisions were noted, {len(kept)} are there"
-        entries = list(self._entries())
-        if (told := sum(one["kind"] == "decision" for one in entries)) != len(self.decided):
+        bodies = [entry.body for entry in self._entries()]
+        if (told := sum(one.kind == "decision" for one in bodies)) != len(self.decided):
             yield f"meeting: {told} of {len(self.decided)} decisions are told of"
         states = [
-            one["state"]
-            for one in entries
-            if one["kind"] == "abilities" and one["capability"] == "speak"
+            one.state
+            for one in bodies
+            if isinstance(one, AbilityChanged) and one.capability == "speak"
         ]
         if any(before == after for before, after in pairwise(states)):
             yield f"meeting: the same is told twice: {states}"
@@ -241,21 +243,14 @@ class Meeting(threading.Thread):
     def _shown(self) -> Any:
         return self._until_answered(lambda: self._host.ask(self._system, "GET", self._path))
 
-    def _entries(self) -> Iterator[dict[str, Any]]:
+    def _entries(self) -> Iterator[Entry]:
         """What happened, the oldest first."""
-        found: list[dict[str, Any]] = []
-        before: int | None = None
-        while True:
-            more = "" if before is None else f"&before={before}"
-            path = f"{self._path}/entries?limit={_PAGE}{more}"
-            page = self._until_answered(
-                lambda path=path: self._host.ask(self._system, "GET", path)  # type: ignore[misc]
-            )
-            found += page["entries"]
-            before = page["next"]
-            if before is None:
-                yield from reversed(found)
-                return
+        engine = create_engine_for(self._system.settings.database_url)
+        boxes = store.boxes_of(self._system.settings)
+        with engine.connect() as connection:
+            found = store.newest_entries(connection, boxes, self._id, None, store.MOST_ENTRIES)
+        engine.dispose()
+        yield from reversed(found)
 
     def _until_answered(self, ask: Callable[[], Any]) -> Any:
         for _try in range(1000):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from citywise.apps.meeting_mgr.entries import AbilityChanged, Decided, Entry
 from citywise.backend.city.simulation import START, Simulation
 from citywise.backend.ingest.records import Standing
 from citywise.backend.packs.check import check_pack, checked
@@ -20,6 +21,7 @@ from citywise.reasoning.errors import SolvingError
 from tests.torture import timed
 from tests.torture.__main__ import said, tormented
 from tests.torture.city import LEAD_IN, City, Found
+from tests.torture.people import Meeting
 from tests.torture.restarts import WAYS, Restarting, Restarts
 
 
@@ -82,6 +84,29 @@ def test_what_is_right_is_computed_again_where_the_solver_failed(
     monkeypatch.setattr(Guard, "evaluate", fails)
     with pytest.raises(AssertionError, match="there is no memory"):
         city.events()
+
+
+def test_a_meeting_in_which_something_is_lost_or_told_twice_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def meeting(kept: list[str], states: list[Any], told: int) -> list[str]:
+        bodies = [AbilityChanged(capability="speak", state=state) for state in states]
+        entries = [Entry(0, body, "dan") for body in bodies]
+        entries += [Entry(0, Decided(index=number)) for number in range(told)]
+        found = Meeting.__new__(Meeting)
+        found.decided, found.noise, found.error = ["a", "b"], ["off", "on"], None
+        shown = {"decisions": [{"text": text} for text in kept]}
+        monkeypatch.setattr(Meeting, "_shown", lambda _self: shown)
+        monkeypatch.setattr(Meeting, "_entries", lambda _self: iter(entries))
+        return list(found.differences())
+
+    assert meeting(["a", "b"], ["off", "on"], 2) == []
+    assert meeting(["a", "b"], ["off", "unknown", "off", "on", "unknown"], 2) == []
+    assert "1 are there" in meeting(["a"], ["off", "on"], 2)[0]
+    assert "3 are there" in meeting(["a", "b", "b"], ["off", "on"], 2)[0]
+    assert "3 of 2 decisions" in meeting(["a", "b"], ["off", "on"], 3)[0]
+    assert "told twice" in meeting(["a", "b"], ["off", "off", "on"], 2)[0]
+    assert "1 are told" in meeting(["a", "b"], ["off"], 2)[0]
 
 
 def test_what_is_wrong_is_told_with_the_line_that_does_it_again(
