@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import http.client
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count, pairwise
 from typing import Any
@@ -47,6 +47,7 @@ _APP = REPOSITORY / "apps" / "travel_planner"
 _SAID = frozenset({"opened", "closed"})
 _LOUD_DB, _QUIET_DB = 92.0, 50.0
 _HOURS_MS = 24 * 3_600_000
+_ON_ITS_WAY_MS = 15 * 60_000
 _PATIENCE_S = 600.0
 _PAUSE_S = 3.0
 
@@ -264,14 +265,24 @@ class Meeting(threading.Thread):
         asked(self._system, method, path, body, {"Cookie": self._cookie})
 
 
+def _compare(found: Found, got: Sequence[TripTold], due: Sequence[TripTold]) -> None:
+    """What was told of a way, and what was to be. An event comes to who travels with the first
+    clock after it is announced, so the last ones may not have come."""
+    last_ms = max((t for t, _, _ in due), default=0) - _ON_ITS_WAY_MS
+    told = [one[1:] for one in got]
+    found.count(told, [one[1:] for one in due if one[0] <= last_ms or one[1:] in told])
+    times = {one[1:]: one[0] for one in due}
+    found.early += sum(t < times.get((what, about), t) for t, what, about in got)
+
+
 def look_at(
     found: Found, system: System, source: Source, traveller: Traveller, meeting: Meeting
 ) -> None:
     """Compare what became of who travels and who meets, when all is answered."""
     got, due = traveller.told(system), traveller.due(system, source)
     found.ahead, found.acts = len(got), len(meeting.decided) + len(meeting.noise)
-    found.count(got, due)
-    seen = traveller.seen(system, len(due))
+    _compare(found, got, due)
+    seen = traveller.seen(system, len(got))
     if seen != [(what, about) for _, what, about in got]:
         found.differ(f"trip: the page saw {len(seen)} of {len(got)} notices, or in another order")
     if not traveller.is_settled(system):

@@ -21,7 +21,7 @@ from citywise.reasoning.errors import SolvingError
 from tests.torture import timed
 from tests.torture.__main__ import said, tormented
 from tests.torture.city import LEAD_IN, City, Found
-from tests.torture.people import Meeting
+from tests.torture.people import Meeting, _compare
 from tests.torture.restarts import WAYS, Restarting, Restarts
 
 
@@ -84,6 +84,23 @@ def test_what_is_right_is_computed_again_where_the_solver_failed(
     monkeypatch.setattr(Guard, "evaluate", fails)
     with pytest.raises(AssertionError, match="there is no memory"):
         city.events()
+
+
+def test_what_is_lost_doubled_or_early_on_a_way_is_seen() -> None:
+    minute = 60_000
+    due = [(minute, "opened", "e1"), (9 * minute, "closed", "e1"), (30 * minute, "opened", "e2")]
+
+    def found(*got: tuple[int, str, str]) -> tuple[int, int, int]:
+        seen = Found()
+        _compare(seen, got, due)
+        return seen.lost, seen.doubled, seen.early
+
+    opened, closed = (3 * minute, "opened", "e1"), (9 * minute, "closed", "e1")
+    assert found(opened, closed) == (0, 0, 0)
+    assert found(opened, closed, (32 * minute, "opened", "e2")) == (0, 0, 0)
+    assert found(closed) == (1, 0, 0)
+    assert found(opened, opened, closed) == (0, 1, 0)
+    assert found(opened, (8 * minute, "closed", "e1")) == (0, 0, 1)
 
 
 def test_a_meeting_in_which_something_is_lost_or_told_twice_is_seen(
