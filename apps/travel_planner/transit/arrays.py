@@ -55,7 +55,7 @@ def flat(days: Days, backwards: bool) -> Flat:
             calls.append((stop, int(alights[call]), int(boards[call] and call < last)))
             if boards[call] and call < last:
                 at.setdefault(stop, []).append((number, call))
-        arrives.append(there.ravel())
+        arrives.append(there.T.ravel())
         departs.append(away.ravel())
         first_time += there.size
     count = len(days.timetable.stops.all)

@@ -117,6 +117,18 @@ def _best_of(ends: Any, found: int) -> int:
 
 
 @njit(cache=True)
+def _without(ends: Any, found: int, t: int, m: int, rides: int) -> int:
+    """Take out those that an end that is not outdone by them beats; how many are left."""
+    kept = 0
+    for row in range(found):
+        if ends[row, 0] < t or ends[row, 1] < m or ends[row, 2] < rides:
+            if kept < row:
+                ends[kept] = ends[row]
+            kept += 1
+    return kept
+
+
+@njit(cache=True)
 def _is_outdone(ends: Any, found: int, t: int, m: int, rides: int, group: int) -> bool:
     """Whether an end is better than what can become of times, micrometres and rides. Only as
     good is not enough, unless it departs later: of equals the later searches choose, among all
@@ -240,7 +252,8 @@ def rounds(
     `seeds` are rows of (stop, time, micrometres, group), groups in order: a later one departs
     earlier; `target` has seconds (-1: none) and micrometres by stop; `stop_calls` are (pattern,
     call) by stop; `patterns` have first call, calls, first time, runs; `calls` are (stop,
-    alights, boards); times lie by call, then by run; `changes` are (to, seconds, micrometres) by
+    alights, boards); departures lie by call, then by run, arrivals by run, then by call, as who
+    rides asks for them; `changes` are (to, seconds, micrometres) by
     stop; `most` is of rides. `against`: only what meets the rows of the other search is followed,
     and for the least time alone: whatever is later is left out.
     """
@@ -310,7 +323,8 @@ def rounds(
                     stop = calls[first_call + call, 0]
                     if riding > 0 and calls[first_call + call, 1] == 1:
                         for each in range(riding):
-                            t, m = arrives[base + aboard[each, 0]], aboard[each, 1]
+                            t = arrives[first_time + aboard[each, 0] * length + call]
+                            m = aboard[each, 1]
                             if t > end or m + off_bound[stop, 0] > limit:
                                 continue
                             if rides + off_bound[stop, 1] > most:
@@ -341,8 +355,10 @@ def rounds(
                                     metres = -(-m // metre) * metre
                                     least = metres - metre
                                     ends = _put(ends, found, t, least, rides, group, metres)
+                                    found += 1
+                                    bests = _without(best, bests, t, least, rides)
                                     best = _put(best, bests, t, least, rides, group, metres)
-                                    found, bests = found + 1, bests + 1
+                                    bests += 1
                                 if against:
                                     end = t
                     while taken < mine and boards[place[taken], 0] == call:
