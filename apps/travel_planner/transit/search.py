@@ -6,6 +6,7 @@ often. Backwards, everything is mirrored: patterns, changes and times.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -239,6 +240,7 @@ class _Rounds:
         self._bags: dict[tuple[int, Line | None], list[tuple[int, int, Key]]] = defaultdict(list)
         self._ends: list[Found] = []
         self._apart: dict[int, bool] = {}
+        self._useful: dict[Pattern, Mapping[int, int]] = {}
 
     def found(self) -> list[Found]:
         boards: Boards = {}
@@ -376,23 +378,47 @@ class _Rounds:
         rides: int,
     ) -> None:
         aboard: list[Aboard] = []
-        met = self._other.ready if self._other is not None else None
-        for call in range(min(calls), len(pattern.stops)):
-            if aboard and pattern.alights[call] and (met is None or pattern.stops[call] in met):
+        offs = self._offs(pattern)
+        for call in sorted({*calls, *offs}):
+            if aboard and call in offs:
                 for each in aboard:
                     self._alight(pattern, call, each, fresh, rides)
-            for ready, micro, key, label in calls.get(call, ()):
-                run = pattern.first(call, ready)
-                if run < len(pattern.runs):
-                    _board(aboard, (run, micro, self._with(key, pattern, run), label, call))
-                    if self._keyed:  # a later run at the same time may have a smaller id
-                        self._same(aboard, pattern, (run, micro, key, label, call))
+            if call in calls and (runs := self._runs(offs, call)):
+                for ready, micro, key, label in calls[call]:
+                    run = pattern.first(call, ready)
+                    if run < runs:
+                        _board(aboard, (run, micro, self._with(key, pattern, run), label, call))
+                        if self._keyed:  # a later run at the same time may have a smaller id
+                            self._same(aboard, pattern, (run, micro, key, label, call), runs)
 
-    def _same(self, aboard: list[Aboard], pattern: Pattern, first: Aboard) -> None:
+    def _offs(self, pattern: Pattern) -> Mapping[int, int]:
+        """The calls of a pattern where getting off can lead on, and how many of its runs, the
+        first ones, are there by then."""
+        found = self._useful.get(pattern)
+        if found is None:
+            found = self._useful[pattern] = dict(self._leading_on(pattern))
+        return found
+
+    def _leading_on(self, pattern: Pattern) -> Iterator[tuple[int, int]]:
+        for call, (stop, alights) in enumerate(zip(pattern.stops, pattern.alights, strict=True)):
+            if not alights:
+                continue
+            end = self._span.end
+            if self._other is not None:
+                if stop not in self._other.ready:
+                    continue
+                end = min(end, max(-there for there, _, _ in self._other.ready[stop]))
+            if runs := bisect_right(pattern.arrives[call], end):
+                yield call, runs
+
+    @staticmethod
+    def _runs(offs: Mapping[int, int], call: int) -> int:
+        """How many runs, the first ones, lead on from somewhere behind a call."""
+        return max((runs for off, runs in offs.items() if off > call), default=0)
+
+    def _same(self, aboard: list[Aboard], pattern: Pattern, first: Aboard, runs: int) -> None:
         run, micro, key, label, call = first
-        for later in range(run + 1, len(pattern.runs)):
-            if pattern.departs[call][later] > self._span.end:
-                return
+        for later in range(run + 1, runs):
             _board(aboard, (later, micro, self._with(key, pattern, later), label, call))
 
     def _with(self, key: Key, pattern: Pattern, run: int) -> Key:
