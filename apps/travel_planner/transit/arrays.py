@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from citywise.apps.travel_planner.transit.ground import MICRO, Ground
 from citywise.apps.travel_planner.transit.timetable import Times
 
 Ints = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+Seconds = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,13 +27,15 @@ class Flat:
     stop_calls: Ints
     patterns: Ints
     calls: Ints
-    arrives: Ints
-    departs: Ints
+    base: int
+    """From which times count, in half the memory: what costs a search is to fetch them."""
+    arrives: Seconds
+    departs: Seconds
 
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Changes by the stop that they begin at; None where rules tell lines apart."""
+    """Changes by the stop that they begin at, the shortest first."""
 
     change_at: Ints
     changes: Ints
@@ -58,6 +62,7 @@ def flat(days: Days, backwards: bool) -> Flat:
         arrives.append(there.T.ravel())
         departs.append(away.ravel())
         first_time += there.size
+    base = min((int(there.min()) for there in arrives if there.size), default=0)
     count = len(days.timetable.stops.all)
     stop_at, stop_calls = _rows([at.get(stop, []) for stop in range(count)], 2)
     return Flat(
@@ -65,9 +70,15 @@ def flat(days: Days, backwards: bool) -> Flat:
         stop_calls,
         np.array(patterns, dtype=np.int64).reshape(-1, 4),
         np.array(calls, dtype=np.int64).reshape(-1, 3),
-        np.concatenate(arrives) if arrives else np.zeros(0, np.int64),
-        np.concatenate(departs) if departs else np.zeros(0, np.int64),
+        base,
+        _from(base, arrives),
+        _from(base, departs),
     )
+
+
+def _from(base: int, times: Sequence[Ints]) -> Seconds:
+    every = np.concatenate(times) if times else np.zeros(0, np.int64)
+    return (every - base).astype(np.int32)
 
 
 def _shapes(days: Days) -> Iterator[_Shape]:
@@ -96,7 +107,8 @@ def paths(ground: Ground, backwards: bool) -> Paths | None:
         found = ground.changes(stop, backwards)
         if any(change.rules for change in found):
             return None
-        rows.append([(each.to, each.seconds or 0, each.micro) for each in found])
+        mine = [(each.to, each.seconds or 0, each.micro) for each in found]
+        rows.append(sorted(mine, key=itemgetter(2)))
     return Paths(*_rows(rows, 3))
 
 
@@ -108,14 +120,21 @@ def _rows(rows: Sequence[Sequence[tuple[int, ...]]], width: int) -> tuple[Ints, 
     return at, np.array(every, dtype=np.int64).reshape(-1, width)
 
 
+Bags = Mapping[int, Sequence[tuple[int, int, int]]]
+"""By stop: times, micrometres and rides."""
+
+
 class Slices(Mapping[int, Sequence[tuple[int, int, int]]]):
     """Rows of (time, micrometres, rides) by their stop; in Python, of those stops that are asked
     for, without those that are beaten."""
 
     def __init__(self, at: Ints, rows: Ints) -> None:
         self.at, self.rows = at, rows
-        self._stops = dict.fromkeys(np.flatnonzero(np.diff(at)).tolist())
         self._asked: dict[int, list[tuple[int, int, int]]] = {}
+
+    @cached_property
+    def _stops(self) -> dict[int, None]:
+        return dict.fromkeys(np.flatnonzero(np.diff(self.at)).tolist())
 
     def __getitem__(self, stop: int) -> list[tuple[int, int, int]]:
         if stop not in self._asked:
@@ -137,6 +156,14 @@ class Slices(Mapping[int, Sequence[tuple[int, int, int]]]):
         return len(self._stops)
 
 
+def by_when(bags: Bags) -> Mapping[int, int]:
+    """By stop the latest time of a search against this direction, as this one counts."""
+    if not isinstance(bags, Slices):
+        return {stop: max(-time for time, _, _ in rows) for stop, rows in bags.items() if rows}
+    stops = np.flatnonzero(np.diff(bags.at))
+    return dict(zip(stops.tolist(), (-bags.rows[bags.at[stops], 0]).tolist(), strict=True))
+
+
 class Bounds(Protocol):
     """What a journey keeps to (`search.Span`)."""
 
@@ -151,8 +178,6 @@ class Bounds(Protocol):
 
 
 Access = Mapping[int, tuple[int, int]]
-Bags = Mapping[int, Sequence[tuple[int, int, int]]]
-"""By stop: times, micrometres and rides."""
 Result = tuple[Slices, Slices, list[tuple[int, int, int, int]]]
 
 
@@ -202,10 +227,10 @@ class Arrays:
                 _, _, first, runs = times.patterns[pattern]
                 first += call * runs
                 departs = times.departs[first : first + runs]
-                since = span.start + seconds
+                since = span.start + seconds - times.base
                 low, high = np.searchsorted(departs, [since, since + within + 1])
                 for time in departs[low:high].tolist():
-                    begins[time - seconds].append(stop)
+                    begins[times.base + time - seconds].append(stop)
         starts = sorted({span.start + within, *begins}, reverse=True)
         seeds = [_seeds(ends[0], starts[:1])]
         for group, start in enumerate(starts[1:], 1):
@@ -233,6 +258,7 @@ class Arrays:
             times.stop_calls,
             times.patterns,
             times.calls,
+            times.base,
             times.arrives,
             times.departs,
             changes.change_at,

@@ -152,14 +152,17 @@ def _meets(
     """Whether the search from the other end was there by then, within what may be walked and
     ridden."""
     for row in range(at[stop], at[stop + 1]):
-        if rows[row, 0] + t <= 0 and rows[row, 1] + m <= limit and rows[row, 2] + rides <= most:
+        if rows[row, 0] + t > 0:
+            return False
+        if rows[row, 1] + m <= limit and rows[row, 2] + rides <= most:
             return True
     return False
 
 
 @_compiled
 def by_stop(rows: Any, count: int, stops: int) -> tuple[Any, Any]:
-    """Where the rows of each stop begin, and all (time, micrometres, rides) in order of stops."""
+    """Where the rows of each stop begin, and all (time, micrometres, rides) in order of stops, then
+    of times."""
     at = np.zeros(stops + 1, np.int64)
     for row in range(count):
         if rows[row, _STOP] >= 0:
@@ -171,11 +174,13 @@ def by_stop(rows: Any, count: int, stops: int) -> tuple[Any, Any]:
     for row in range(count):
         if rows[row, _STOP] < 0:
             continue
-        place = free[rows[row, _STOP]]
-        free[rows[row, _STOP]] += 1
-        found[place, 0] = rows[row, _TIME]
-        found[place, 1] = rows[row, _MICRO]
-        found[place, 2] = rows[row, _RIDES]
+        stop, t = rows[row, _STOP], rows[row, _TIME]
+        place = free[stop]
+        free[stop] += 1
+        while place > at[stop] and found[place - 1, 0] > t:
+            found[place] = found[place - 1]
+            place -= 1
+        found[place, 0], found[place, 1], found[place, 2] = t, rows[row, _MICRO], rows[row, _RIDES]
     return at, found
 
 
@@ -230,6 +235,7 @@ def rounds(
     stop_calls: Any,
     patterns: Any,
     calls: Any,
+    base: int,
     arrives: Any,
     departs: Any,
     change_at: Any,
@@ -252,19 +258,21 @@ def rounds(
     `seeds` are rows of (stop, time, micrometres, group), groups in order: a later one departs
     earlier; `target` has seconds (-1: none) and micrometres by stop; `stop_calls` are (pattern,
     call) by stop; `patterns` have first call, calls, first time, runs; `calls` are (stop,
-    alights, boards); departures lie by call, then by run, arrivals by run, then by call, as who
-    rides asks for them; `changes` are (to, seconds, micrometres) by
-    stop; `most` is of rides. `against`: only what meets the rows of the other search is followed,
-    and for the least time alone: whatever is later is left out.
+    alights, boards); times are seconds from `base`, departures by call, then by run, arrivals by
+    run, then by call, as who rides asks for them; `changes` are (to, seconds, micrometres) by stop,
+    the shortest first; `most` is of rides. `against`: only what meets the rows of the other search
+    is followed, and for the least time alone: whatever is later is left out.
     """
     stops = stop_at.size - 1
     off_head, ready_head = np.full(stops, -1, np.int64), np.full(stops, -1, np.int64)
     off, ready = np.empty((1024, 5), np.int64), np.empty((1024, 5), np.int64)
     ends, best = np.empty((64, 5), np.int64), np.empty((64, 5), np.int64)
     offs = readies = found = bests = 0
-    waiting = np.full(patterns.shape[0], -1, np.int64)
+    waiting = np.full(calls.shape[0], -1, np.int32)  # who gets on there, linked
+    begins = np.full(patterns.shape[0], -1, np.int64)
+    ridden = np.full((0 if against else calls.shape[0], 3), FAR, np.int64)
     touched = np.empty(patterns.shape[0], np.int64)
-    boards = np.empty((1024, 5), np.int64)
+    boards = np.empty((1024, 2), np.int64)
     aboard = np.empty((64, 2), np.int64)
     row = 0
     while row < seeds.shape[0]:
@@ -291,39 +299,33 @@ def rounds(
                 if stop < 0:
                     continue
                 for each in range(stop_at[stop], stop_at[stop + 1]):
-                    pattern = stop_calls[each, 0]
-                    if waiting[pattern] < 0:
+                    pattern, call = stop_calls[each, 0], stop_calls[each, 1]
+                    if begins[pattern] < 0:
                         touched[marked] = pattern
                         marked += 1
-                    boards = _put(boards, count, stop_calls[each, 1], at, waiting[pattern], 0, 0)
-                    waiting[pattern] = count
+                    if begins[pattern] < 0 or call < begins[pattern]:
+                        begins[pattern] = call
+                    if count == boards.shape[0]:
+                        more = np.empty((count * 2, 2), np.int64)
+                        more[:count] = boards
+                        boards = more
+                    place = patterns[pattern, 0] + call
+                    boards[count, 0], boards[count, 1] = at, waiting[place]
+                    waiting[place] = count
                     count += 1
             first_off = offs
             for mark in range(marked):
                 pattern = touched[mark]
-                mine, at = 0, waiting[pattern]
-                while at >= 0:
-                    mine += 1
-                    at = boards[at, 2]
-                order, place = np.empty(mine, np.int64), np.empty(mine, np.int64)
-                at = waiting[pattern]
-                for each in range(mine):
-                    place[each], order[each] = at, boards[at, 0]
-                    at = boards[at, 2]
-                if mine > 1:
-                    place = place[np.argsort(order)]
-                waiting[pattern] = -1
-                if aboard.shape[0] < mine + 1:
-                    aboard = np.empty((mine * 2, 2), np.int64)
                 first_call, length = patterns[pattern, 0], patterns[pattern, 1]
                 first_time, runs = patterns[pattern, 2], patterns[pattern, 3]
-                riding = taken = 0
-                for call in range(boards[place[0], 0], length):
-                    base = first_time + call * runs
+                riding, begin = 0, begins[pattern]
+                begins[pattern] = -1
+                for call in range(begin, length):
+                    row_of = first_time + call * runs
                     stop = calls[first_call + call, 0]
                     if riding > 0 and calls[first_call + call, 1] == 1:
                         for each in range(riding):
-                            t = arrives[first_time + aboard[each, 0] * length + call]
+                            t = base + arrives[first_time + aboard[each, 0] * length + call]
                             m = aboard[each, 1]
                             if t > end or m + off_bound[stop, 0] > limit:
                                 continue
@@ -361,19 +363,25 @@ def rounds(
                                     bests += 1
                                 if against:
                                     end = t
-                    while taken < mine and boards[place[taken], 0] == call:
-                        at = boards[place[taken], 1]
-                        taken += 1
+                    board = waiting[first_call + call]
+                    waiting[first_call + call] = -1
+                    while board >= 0:
+                        at, board = boards[board, 0], boards[board, 1]
                         t, m = ready[at, _TIME], ready[at, _MICRO]
                         low, high = 0, runs
                         while low < high:
                             middle = (low + high) // 2
-                            if departs[base + middle] < t:
+                            if departs[row_of + middle] < t - base:
                                 low = middle + 1
                             else:
                                 high = middle
                         if low == runs:
                             continue
+                        if not against:  # there few ride, and this is not worth its memory
+                            last = ridden[first_call + call]
+                            if last[0] <= low and last[1] <= m and last[2] <= rides:
+                                continue
+                            last[0], last[1], last[2] = low, m, rides
                         beaten = False
                         for each in range(riding):
                             if aboard[each, 0] <= low and aboard[each, 1] <= m:
@@ -386,6 +394,10 @@ def rounds(
                             if not (low <= aboard[each, 0] and m <= aboard[each, 1]):
                                 aboard[kept] = aboard[each]
                                 kept += 1
+                        if kept == aboard.shape[0]:
+                            wider = np.empty((kept * 2, 2), np.int64)
+                            wider[:kept] = aboard
+                            aboard = wider
                         aboard[kept, 0], aboard[kept, 1] = low, m
                         riding = kept + 1
             first_ready = readies
@@ -395,6 +407,8 @@ def rounds(
                     continue
                 for each in range(change_at[stop], change_at[stop + 1]):
                     to, m = changes[each, 0], off[one, _MICRO] + changes[each, 2]
+                    if m > limit:
+                        break
                     t = off[one, _TIME] + changes[each, 1]
                     if t > end or m + ready_bound[to, 0] > limit:
                         continue

@@ -6,12 +6,11 @@ often. Backwards, everything is mirrored: patterns, changes and times.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from citywise.apps.travel_planner.transit.arrays import Bags, arrays_of
+from citywise.apps.travel_planner.transit.arrays import Bags, arrays_of, by_when
 from citywise.apps.travel_planner.transit.days import Days, Pattern
 from citywise.apps.travel_planner.transit.ground import MICRO, Change, Ground, Line
 
@@ -241,6 +240,8 @@ class _Rounds:
         self._ends: list[Found] = []
         self._apart: dict[int, bool] = {}
         self._useful: dict[Pattern, Mapping[int, int]] = {}
+        self._by_when = None if other is None else by_when(other.ready)
+        """By when one must get off at a stop for the search from the other end to go on."""
 
     def found(self) -> list[Found]:
         boards: Boards = {}
@@ -383,43 +384,25 @@ class _Rounds:
             if aboard and call in offs:
                 for each in aboard:
                     self._alight(pattern, call, each, fresh, rides)
-            if call in calls and (runs := self._runs(offs, call)):
-                for ready, micro, key, label in calls[call]:
-                    run = pattern.first(call, ready)
-                    if run < runs:
-                        _board(aboard, (run, micro, self._with(key, pattern, run), label, call))
-                        if self._keyed:  # a later run at the same time may have a smaller id
-                            self._same(aboard, pattern, (run, micro, key, label, call), runs)
+            for ready, micro, key, label in calls.get(call, ()):
+                run = pattern.first(call, ready)
+                while _leads_on(pattern, offs, call, run):
+                    _board(aboard, (run, micro, self._with(key, pattern, run), label, call))
+                    if not self._keyed:
+                        break
+                    run += 1  # a later one at the same time may have a smaller id
 
     def _offs(self, pattern: Pattern) -> Mapping[int, int]:
-        """The calls of a pattern where getting off can lead on, and how many of its runs, the
-        first ones, are there by then."""
+        """The calls of a pattern where getting off can lead on, each with by when."""
         found = self._useful.get(pattern)
         if found is None:
-            found = self._useful[pattern] = dict(self._leading_on(pattern))
+            ends = self._by_when
+            found = self._useful[pattern] = {
+                call: self._span.end if ends is None else min(self._span.end, ends[stop])
+                for call, stop in enumerate(pattern.stops)
+                if pattern.alights[call] and (ends is None or stop in ends)
+            }
         return found
-
-    def _leading_on(self, pattern: Pattern) -> Iterator[tuple[int, int]]:
-        for call, (stop, alights) in enumerate(zip(pattern.stops, pattern.alights, strict=True)):
-            if not alights:
-                continue
-            end = self._span.end
-            if self._other is not None:
-                if stop not in self._other.ready:
-                    continue
-                end = min(end, max(-there for there, _, _ in self._other.ready[stop]))
-            if runs := bisect_right(pattern.arrives[call], end):
-                yield call, runs
-
-    @staticmethod
-    def _runs(offs: Mapping[int, int], call: int) -> int:
-        """How many runs, the first ones, lead on from somewhere behind a call."""
-        return max((runs for off, runs in offs.items() if off > call), default=0)
-
-    def _same(self, aboard: list[Aboard], pattern: Pattern, first: Aboard, runs: int) -> None:
-        run, micro, key, label, call = first
-        for later in range(run + 1, runs):
-            _board(aboard, (later, micro, self._with(key, pattern, later), label, call))
 
     def _with(self, key: Key, pattern: Pattern, run: int) -> Key:
         if not self._keyed:
@@ -481,6 +464,13 @@ class _Rounds:
             legs, trips = label.key
             key = (legs + int(self._keyed and micro > 0), trips)
             self._ends.append(Found(time, rides, whole, key, label))
+
+
+def _leads_on(pattern: Pattern, offs: Mapping[int, int], call: int, run: int) -> bool:
+    """Whether one who gets on a run at a call can get off in time; if not, nor from a later run."""
+    return run < len(pattern.runs) and any(
+        off > call and pattern.arrives[off][run] <= end for off, end in offs.items()
+    )
 
 
 def _board(aboard: list[Aboard], one: Aboard) -> None:
