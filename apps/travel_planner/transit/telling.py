@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -20,6 +21,7 @@ Lines = Callable[[str, tuple[float, float], tuple[float, float]], list[tuple[flo
 """The line that a mode takes on streets between two positions; None where none is known."""
 
 
+@lru_cache(maxsize=50_000)  # journeys of an answer, and questions of a rush, share most calls
 def iso(seconds: int, zone: ZoneInfo) -> str:
     """A time as the answer has it."""
     return datetime.fromtimestamp(seconds, zone).isoformat()
