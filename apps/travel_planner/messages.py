@@ -26,8 +26,7 @@ from citywise.apps.travel_planner.requests import (
 )
 from citywise.apps.travel_planner.roads.conditions import Conditions
 from citywise.apps.travel_planner.roads.disturbances import OpenEvent
-from citywise.backend.api.body_faults import faults as told
-from citywise.backend.app import times
+from citywise.backend.app import parameters, times
 from citywise.backend.context.alignment import UnknownNameError, our_event_type
 from citywise.backend.context.messages import (
     FunctionalDetails,
@@ -36,7 +35,6 @@ from citywise.backend.context.messages import (
     ReasoningRequest,
     Scalar,
 )
-from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.ontology import local_name
 
 ALTERNATIVES = 5
@@ -183,7 +181,7 @@ def _read(model: type[Any], body: Mapping[str, Any]) -> Any:
             [
                 {**words, "code": fault["type"].replace("_", "-")}
                 for fault, words in zip(
-                    error.errors(include_url=False), told(error, ()), strict=True
+                    error.errors(include_url=False), parameters.faults(error, ()), strict=True
                 )
             ]
         ) from None
@@ -291,7 +289,7 @@ def _wanted(request: PlanRequest, pollution: str, distance: str) -> Json:
 def _known(name: str, known: Mapping[str, str], path: str, faults: list[Json]) -> str:
     found = known.get(name.strip().upper().replace(" ", "_"))
     if found is None:
-        guess = did_you_mean(name.upper(), known, f"expected one of {', '.join(known)}")
+        guess = parameters.did_you_mean(name.upper(), known, f"expected one of {', '.join(known)}")
         faults.append({"path": path, "message": f"found `{name[:40]}`; {guess}", "code": "unknown"})
     return found or ""
 

@@ -23,10 +23,7 @@ from pydantic_core import PydanticCustomError
 from citywise.apps.travel_planner.decisions import Constraint
 from citywise.apps.travel_planner.decisions.bounds import bounds as exact_bounds
 from citywise.apps.travel_planner.roads import Mode
-from citywise.backend.api.body_faults import faults as told
-from citywise.backend.app import CitywiseError, geometry, times
-from citywise.backend.packs.guesses import did_you_mean
-from citywise.backend.packs.values import show
+from citywise.backend.app import CitywiseError, geometry, parameters, times
 
 Criterion = Literal["time", "distance", "pollution", "cost", "walk"]
 TravelBound = Literal["time", "distance", "pollution", "cost", "walk", "air"]
@@ -336,7 +333,7 @@ def read(model: type[Request], body: Mapping[str, Any], situation: Situation | N
 def _faults(error: ValidationError, model: type[BaseModel]) -> Iterator[dict[str, Any]]:
     names = [field.alias or name for name, field in model.model_fields.items()]
     found = error.errors(include_url=False)
-    for fault, words in zip(found, told(error, names), strict=True):
+    for fault, words in zip(found, parameters.faults(error, names), strict=True):
         context = fault.get("ctx", {})
         known = fault["type"] == "citywise"
         message = context["message"] if known else _corrected(fault, words["message"])
@@ -378,16 +375,18 @@ def _corrected(fault: Any, message: str) -> str:
     where, kind, found = fault["loc"], fault["type"], fault.get("input")
     if kind in _EXPECTED:
         expected = _EXPECTED[kind].format(**fault.get("ctx", {}))
-        return f"found {show(found)}, expected {expected}{_unquoted(kind, found)}"
+        return f"found {parameters.show(found)}, expected {expected}{_unquoted(kind, found)}"
     if kind in ("model_type", "model_attributes_type", "dict_type") and where[0] in _FORMS:
-        return f"found {show(found)}, expected {_FORMS[str(where[0])]}"
+        return f"found {parameters.show(found)}, expected {_FORMS[str(where[0])]}"
     if kind == "too_long":
         most = fault["ctx"]["max_length"]
         return f"found {fault['ctx']['actual_length']} of them, expected at most {most}"
     if kind != "extra_forbidden" or len(where) < 2:
         return message
     known = {**_WITHIN, **_OF_LISTS}.get(str(where[0]), ())
-    return f"there is no such field; {did_you_mean(str(where[-1]), known, 'leave it out')}"
+    return (
+        f"there is no such field; {parameters.did_you_mean(str(where[-1]), known, 'leave it out')}"
+    )
 
 
 def _unquoted(kind: str, found: object) -> str:

@@ -10,10 +10,12 @@ import orjson
 from flask import request
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from citywise.backend.api.body_faults import faults
+from citywise.backend.api.body_faults import faults as faults
 from citywise.backend.api.languages import LANGUAGES, chosen
 from citywise.backend.api.problems import ProblemError, bad_parameter, invalid
 from citywise.backend.kinds import Identifier
+from citywise.backend.packs.guesses import did_you_mean as did_you_mean
+from citywise.backend.packs.values import show as show
 from citywise.backend.times import parse_ms
 
 _IDENTIFIER: TypeAdapter[str] = TypeAdapter(Identifier)
