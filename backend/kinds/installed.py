@@ -56,10 +56,12 @@ def install(engine: Engine, kinds: Kinds) -> Kinds:
         gone = rows.keys() - wanted.keys() - made
         if gone:
             connection.execute(delete(KindRow).where(KindRow.id.in_(gone)))
-        more = [kind for name, kind in wanted.items() if name not in made]
+        others = [kind for name, kind in wanted.items() if name not in made]
+        more = [kind for kind in others if _follows(rows, kind)]
         upsert(connection, KindRow, [r for k in more if (r := _row(rows, k, _FILES))])
         for kind in more:
-            _migrate(connection, rows, kind)
+            if isinstance(kind, Kind):
+                migrating.migrate(connection, kind)
         return read(connection)
 
 
@@ -93,17 +95,17 @@ def origins(connection: Connection) -> dict[str, str]:
     return {row.id: row.origin for row in connection.execute(select(KindRow.id, KindRow.origin))}
 
 
-def _migrate(connection: Connection, rows: Mapping[str, Row[Any]], kind: Kind | PlaceKind) -> None:
-    """Let what is kept follow the names of a file's fields, where it can be what they say."""
-    if not isinstance(kind, Kind):
-        return
+def _follows(rows: Mapping[str, Row[Any]], kind: Kind | PlaceKind) -> bool:
+    """Whether the fields of a file's kind can have been what it says they were; else it stays as
+    it was installed, and why is written to the log."""
     before = rows.get(_id(kind))
     known = of_json(before.body) if before is not None else kind
-    found = list(migrating.faults(known, kind)) if isinstance(known, Kind) else []
+    if not isinstance(kind, Kind) or not isinstance(known, Kind):
+        return True
+    found = list(migrating.faults(known, kind))
     for message in found:
-        LOG.warning("kind `%s`: %s. What is kept stays under the former name", kind.kind, message)
-    if not found:
-        migrating.migrate(connection, kind)
+        LOG.warning("kind `%s` stays as it was: %s", kind.kind, message)
+    return not found
 
 
 _STAMP = select(func.count(KindRow.id), func.max(KindRow.changed_ms), func.sum(KindRow.version))

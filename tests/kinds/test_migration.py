@@ -140,13 +140,16 @@ def test_a_sensor_that_had_both_fields_keeps_both(engine: Engine, tmp_path: Path
     }
 
 
-def test_what_a_field_cannot_have_been_stays_and_is_said(
+def test_a_kind_whose_field_cannot_have_been_that_stays_and_why_is_said(
     engine: Engine, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     append(tmp_path / "log", [("warmth", "s1", NOON, {"temp": 50.0, "lid": None})])
     write(engine, tmp_path / "log")
-    installed_in(engine, AFTER.replace('was_unit = "[degF]"\n', ""))
-    assert told(engine) == {("s1", "temp"): [(50.0,)]}
+    for _start in range(2):
+        installed_in(engine, AFTER.replace('was_unit = "[degF]"\n', ""))
+        assert told(engine) == {("s1", "temp"): [(50.0,)]}
+        with engine.connect() as connection:
+            assert set(installed.read(connection)["warmth"].fields) == {"temp", "lid"}
     assert 'fields.temperature_c.was_unit: `temp` is in [degF]; write `was_unit = "[degF]"`' in (
         caplog.text
     )
