@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from sqlalchemy import Connection, select
 
 from citywise.backend.api import problems
-from citywise.backend.api.state import state
 from citywise.backend.api.templates import numbers
 from citywise.backend.ingest.payloads import Name
 from citywise.backend.kinds import Identifier, Kinds
+from citywise.backend.kinds.installed import read as of_database
 from citywise.backend.packs import installed
 from citywise.backend.packs.manifest import Name as PackName
 from citywise.backend.packs.template import TemplateVersion
@@ -107,7 +107,8 @@ def _unknown_places(
     for some in chunks(place for _, place, _ in wanted):
         rows = connection.execute(select(PlaceRow.id, PlaceRow.kind).where(PlaceRow.id.in_(some)))
         kinds |= {place: kind for place, kind in rows}  # noqa: C416
-    known = state().known_kinds.read(connection) if wanted else Kinds()
+    asks = any(meant is not None and meant.roles for _, _, meant in wanted)
+    known = of_database(connection) if asks else Kinds()
     return [
         BadValueError(name, f"`{place}`", f"the id of a known {called}", "choose another")
         for name, place, meant in wanted
