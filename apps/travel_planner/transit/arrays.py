@@ -120,13 +120,9 @@ def _rows(rows: Sequence[Sequence[tuple[int, ...]]], width: int) -> tuple[Ints, 
     return at, np.array(every, dtype=np.int64).reshape(-1, width)
 
 
-Bags = Mapping[int, Sequence[tuple[int, int, int]]]
-"""By stop: times, micrometres and rides."""
-
-
 class Slices(Mapping[int, Sequence[tuple[int, int, int]]]):
-    """Rows of (time, micrometres, rides) by their stop; in Python, of those stops that are asked
-    for, without those that are beaten."""
+    """Rows of (time, micrometres, rides) by their stop, in order of time; in Python, of those stops
+    that are asked for, without those that are beaten."""
 
     def __init__(self, at: Ints, rows: Ints) -> None:
         self.at, self.rows = at, rows
@@ -178,6 +174,8 @@ class Bounds(Protocol):
 
 
 Access = Mapping[int, tuple[int, int]]
+Bags = Mapping[int, Sequence[tuple[int, int, int]]]
+"""By stop: times, micrometres and rides."""
 Result = tuple[Slices, Slices, list[tuple[int, int, int, int]]]
 
 

@@ -54,12 +54,19 @@ def _type(given: Any) -> tuple[Any, ...]:
 
 
 @njit(cache=True)
+def _roomy(rows: Any, count: int) -> Any:
+    """The rows, or a copy with more room, where there is none for one more."""
+    if count < rows.shape[0]:
+        return rows
+    more = np.empty((count * 2, rows.shape[1]), np.int64)
+    more[:count] = rows
+    return more
+
+
+@njit(cache=True)
 def _put(rows: Any, count: int, a: int, b: int, c: int, d: int, e: int) -> Any:
     """The rows, or a copy with more room, with one more."""
-    if count == rows.shape[0]:
-        more = np.empty((count * 2, 5), np.int64)
-        more[:count] = rows
-        rows = more
+    rows = _roomy(rows, count)
     rows[count, 0], rows[count, 1], rows[count, 2] = a, b, c
     rows[count, 3], rows[count, 4] = d, e
     return rows
@@ -92,28 +99,6 @@ def _linked(head: Any, rows: Any, count: int) -> None:
             before = at
         at = after
     rows[count, _NEXT], head[stop] = head[stop], count
-
-
-@njit(cache=True)
-def _best_of(ends: Any, found: int) -> int:
-    """Move those that no other beats to the front; how many."""
-    kept = 0
-    for row in range(found):
-        beaten = False
-        for other in range(found):
-            if (
-                other != row
-                and ends[other, 0] <= ends[row, 0]
-                and ends[other, 1] <= ends[row, 1]
-                and ends[other, 2] <= ends[row, 2]
-                and (other < row or (ends[other, :3] != ends[row, :3]).any())
-            ):
-                beaten = True
-                break
-        if not beaten:
-            ends[kept] = ends[row]
-            kept += 1
-    return kept
 
 
 @njit(cache=True)
@@ -277,7 +262,6 @@ def rounds(
     row = 0
     while row < seeds.shape[0]:
         group, rides = seeds[row, 3], 0
-        bests = _best_of(best, bests)
         first_ready = readies
         while row < seeds.shape[0] and seeds[row, 3] == group:
             stop, t, m = seeds[row, 0], seeds[row, 1], seeds[row, 2]
@@ -305,10 +289,7 @@ def rounds(
                         marked += 1
                     if begins[pattern] < 0 or call < begins[pattern]:
                         begins[pattern] = call
-                    if count == boards.shape[0]:
-                        more = np.empty((count * 2, 2), np.int64)
-                        more[:count] = boards
-                        boards = more
+                    boards = _roomy(boards, count)
                     place = patterns[pattern, 0] + call
                     boards[count, 0], boards[count, 1] = at, waiting[place]
                     waiting[place] = count
@@ -394,10 +375,7 @@ def rounds(
                             if not (low <= aboard[each, 0] and m <= aboard[each, 1]):
                                 aboard[kept] = aboard[each]
                                 kept += 1
-                        if kept == aboard.shape[0]:
-                            wider = np.empty((kept * 2, 2), np.int64)
-                            wider[:kept] = aboard
-                            aboard = wider
+                        aboard = _roomy(aboard, kept)
                         aboard[kept, 0], aboard[kept, 1] = low, m
                         riding = kept + 1
             first_ready = readies
