@@ -107,13 +107,11 @@ def _unknown_places(
     for some in chunks(place for _, place, _ in wanted):
         rows = connection.execute(select(PlaceRow.id, PlaceRow.kind).where(PlaceRow.id.in_(some)))
         kinds |= {place: kind for place, kind in rows}  # noqa: C416
-    asks = any(meant is not None and meant.roles for _, _, meant in wanted)
-    known = of_database(connection) if asks else Kinds()
+    known = of_database(connection) if any(meant.roles for _, _, meant in wanted) else Kinds()
     return [
-        BadValueError(name, f"`{place}`", f"the id of a known {called}", "choose another")
+        BadValueError(name, f"`{place}`", f"the id of a known {meant.wanted}", "choose another")
         for name, place, meant in wanted
-        for called in (meant.wanted if meant else "place",)
-        if place not in kinds or not (meant is None or meant.takes(kinds[place], known))
+        if place not in kinds or not meant.takes(kinds[place], known)
     ]
 
 

@@ -181,10 +181,10 @@ class HistoryWriter:
 def _values(told: Reading | Withdrawal, kinds: Kinds) -> Iterable[_Value]:
     """What is told of the fields that the kind knows; nothing of those of a withdrawn reading."""
     kind = kinds.get(told.kind)
-    values = dict(told.values) if isinstance(told, Reading) else {}
-    if kind is not None:
-        values = kind.renamed(values)
-    for name, field in kind.fields.items() if kind is not None else ():
+    if kind is None:
+        return
+    values = kind.renamed(told.values) if isinstance(told, Reading) else {}
+    for name, field in kind.fields.items():
         key, value = (told.kind, told.sensor, name), values.get(name)
         if value is None:
             yield _Value(key, told.observed_ms, None, None)

@@ -44,6 +44,8 @@ Label = dict[Annotated[str, Key(pattern=LANGUAGE)], Annotated[str, Key(min_lengt
 Property = Annotated[str, Key(min_length=1, max_length=200)]
 """Of a feature of GeoJSON."""
 MOST_LAYER_BYTES = 50_000_000
+_OF_NUMBERS = ["unit", "range", "step", "jump", "apart", "accuracy", "accuracy_from", "was_unit"]
+"""Keys of a field that only one of numbers has."""
 StepName = Annotated[str, Key(min_length=1, max_length=40)]
 _DATATYPES: Mapping[Type, str] = {
     "integer": "integer",
@@ -93,17 +95,7 @@ class Field(_Entry):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        numeric = (
-            "unit",
-            "range",
-            "step",
-            "jump",
-            "apart",
-            "accuracy",
-            "accuracy_from",
-            "was_unit",
-        )
-        for key in numeric:
+        for key in _OF_NUMBERS:
             if not self.is_number and getattr(self, key) is not None:
                 raise ValueError(f"{key}: a field of type {self.type} has none; remove it")
         if self.type == "category" and not self.values:
@@ -276,8 +268,8 @@ class Kind(_Entry):
         for name, about in self.fields.items():
             if about.accuracy_from is not None:
                 self._tells_accuracy(name, about.accuracy_from)
-        for name, former in ((name, field.was) for name, field in self.fields.items()):
-            if former is not None and former in (*self.fields, *RESERVED_FIELDS):
+        for former, name in self.former.items():
+            if former in (*self.fields, *RESERVED_FIELDS):
                 raise ValueError(
                     f"fields.{name}.was: there is a field `{former}` now; remove `was`"
                 )
@@ -335,7 +327,7 @@ class Kind(_Entry):
         """What fields are called now, by their former names."""
         return {field.was: n for n, field in self.fields.items() if field.was is not None}
 
-    def renamed(self, told: dict[str, Any]) -> dict[str, Any]:
+    def renamed(self, told: Mapping[str, Any]) -> Mapping[str, Any]:
         """What is told by former names of fields, by their names, where these are not told."""
         found = told
         for former, name in self.former.items():

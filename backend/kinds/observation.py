@@ -100,9 +100,8 @@ class Reader:
 
     def several(self, payload: bytes) -> list[Observation]:
         """The observations in a JSON array."""
-        if _WITHDRAW in payload and isinstance(found := _decoded(payload), list):
-            return [self.of(one) for one in found]
-        if self._is_former(payload) and isinstance(found := _decoded(payload), list):
+        is_unusual = _WITHDRAW in payload or self._is_former(payload)
+        if is_unusual and isinstance(found := _decoded(payload), list):
             return [self.of(one) for one in found]
         return [self._observation(found) for found in self._some.validate_json(payload)]
 

@@ -81,6 +81,10 @@ class PlaceParameter(Parameter):
         return {"type": "string", "pattern": IDENTIFIER, **told}
 
 
+ANY_PLACE = PlaceParameter(type="place", title="Place")
+"""For where a place is named without saying which are meant."""
+
+
 class SensorParameter(Parameter):
     """A sensor: the place it watches and the kind of its observations.
 

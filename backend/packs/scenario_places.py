@@ -8,18 +8,18 @@ from typing import Any
 
 from citywise.backend.kinds import Kinds
 from citywise.backend.packs.guesses import did_you_mean
-from citywise.backend.packs.parameters import PlaceParameter
+from citywise.backend.packs.parameters import ANY_PLACE, PlaceParameter
 from citywise.backend.packs.template import TemplateVersion, Values
 
 
 @dataclass(frozen=True)
 class Mention:
-    """A place that a line names, and what says which places are meant there (None: any)."""
+    """A place that a line names, and what says which places are meant there."""
 
     line: int
     where: str
     place: str
-    meant: PlaceParameter | None = None
+    meant: PlaceParameter = ANY_PLACE
 
 
 def of_values(
@@ -37,7 +37,7 @@ def fault(mention: Mention, there: Mapping[str, Mapping[str, Any]], kinds: Kinds
         names = ", ".join(there) or "none"
         hint = did_you_mean(mention.place, there, f"the scenario's places are: {names}")
         return f"{mention.where}: there is no place `{mention.place}`; {hint}"
-    if mention.meant is not None and not mention.meant.takes(known["kind"], kinds):
+    if not mention.meant.takes(known["kind"], kinds):
         expected = f"expected a {mention.meant.wanted}"
         return f"{mention.where}: `{mention.place}` is a {known['kind']}, {expected}"
     return None

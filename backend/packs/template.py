@@ -20,6 +20,7 @@ from citywise.backend.packs.numbers import NumberParameter
 from citywise.backend.packs.ontology import city
 from citywise.backend.packs.parameter import Term
 from citywise.backend.packs.parameters import (
+    ANY_PLACE,
     AnyParameter,
     AreaParameter,
     ClassParameter,
@@ -319,13 +320,14 @@ class TemplateVersion(BaseModel):
                     return list(item["coordinates"])
         return None
 
-    def places(self, values: Values) -> list[tuple[str, str, PlaceParameter | None]]:
-        """Parameter, place id and what says which places are meant (None: any that there is),
-        for those who know the places."""
+    def places(self, values: Values) -> list[tuple[str, str, PlaceParameter]]:
+        """Parameter, place id and what says which places are meant, for those who know them."""
         wanted, sensors = self.named_places(values), self._of_type(values, SensorParameter)
-        return wanted + [(n, item["place"], None) for n, items in sensors.items() for item in items]
+        return wanted + [
+            (n, item["place"], ANY_PLACE) for n, items in sensors.items() for item in items
+        ]
 
-    def named_places(self, values: Values) -> list[tuple[str, str, PlaceParameter | None]]:
+    def named_places(self, values: Values) -> list[tuple[str, str, PlaceParameter]]:
         """The same, without the places of sensors."""
         return [
             (name, item, parameter)
