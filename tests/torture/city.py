@@ -158,16 +158,21 @@ def _slowest(system: System) -> int:
     return min((ms or 0 for ms in found), default=0)
 
 
-def told(system: System) -> list[timed.Told]:
-    """The notices of slow roads in the outbox, in order."""
+def notices(system: System) -> list[tuple[int, dict[str, Any]]]:
+    """When (Unix ms) and what the outbox tells of notices, in its order."""
     engine = create_engine_for(system.settings.database_url)
     query = select(OutboxRow.t_ms, OutboxRow.body).where(OutboxRow.kind == NOTICE)
     with engine.connect() as connection:
         rows = connection.execute(query.order_by(OutboxRow.id)).all()
     engine.dispose()
+    return [(t_ms, body) for t_ms, body in map(tuple, rows)]
+
+
+def told(system: System) -> list[timed.Told]:
+    """The notices of slow roads in the outbox, in order."""
     return [
         (t, b["template"], b["version"], b["change"], b["about"]["id"])
-        for t, b in map(tuple, rows)
+        for t, b in notices(system)
         if b["app"] == timed.APP
     ]
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import http.client
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from itertools import count, pairwise
+from itertools import count, groupby, pairwise
 from typing import Any
-
-from sqlalchemy import select
 
 from citywise.apps.meeting_mgr import store
 from citywise.apps.meeting_mgr.entries import AbilityChanged, Entry
@@ -27,18 +26,16 @@ from citywise.apps.travel_planner.trips import TEMPLATES, Trip
 from citywise.backend.city.steps import Source
 from citywise.backend.ingest.records import ClockReading, Standing
 from citywise.backend.machine import REPOSITORY
-from citywise.backend.notices.announcing import NOTICE
 from citywise.backend.packs.check import checked
 from citywise.backend.packs.template import TemplateVersion
 from citywise.backend.pipeline.played import Played
 from citywise.backend.pipeline.recorded import entries
 from citywise.backend.store.database import create_engine_for
-from citywise.backend.store.models import OutboxRow
 from citywise.backend.supervisor import System
 from citywise.backend.times import iso, wall_ms
 from tests.street import running as street
 from tests.street.soaking import EAST, WEST, Person, Stream, Wish, asked
-from tests.torture.city import Found, waits_in_inlet
+from tests.torture.city import Found, notices, waits_in_inlet
 
 TripTold = tuple[int, str, str]
 """When (Unix ms), what, of which event."""
@@ -82,9 +79,10 @@ class Traveller:
         [template] = [one for one in checked(_APP).templates if one.name == TEMPLATES[trip.kind]]
         played, waiting = Played(source.places(), [template], ()), True
         found: list[TripTold] = []
-        clocks = [one.complete_ms for one in entries(source) if isinstance(one, ClockReading)]
+        log = list(entries(source))
+        clocks = [one.complete_ms for one in log if isinstance(one, ClockReading)]
         first_ms = max(ms for ms in clocks if ms <= self._begin_ms)
-        for entry in entries(source):
+        for entry in log:
             if waiting and isinstance(entry, ClockReading) and entry.complete_ms == first_ms:
                 waiting = False
                 for standing in _standing(trip, template):
@@ -97,14 +95,9 @@ class Traveller:
 
     def told(self, system: System) -> list[TripTold]:
         """What the outbox tells, in its order."""
-        engine = create_engine_for(system.settings.database_url)
-        query = select(OutboxRow.t_ms, OutboxRow.body).where(OutboxRow.kind == NOTICE)
-        with engine.connect() as connection:
-            rows = connection.execute(query.order_by(OutboxRow.id)).all()
-        engine.dispose()
         return [
             (t_ms, body["change"], body["about"]["id"])
-            for t_ms, body in map(tuple, rows)
+            for t_ms, body in notices(system)
             if body["user"] == self._person.user and body["change"] in _SAID
         ]
 
@@ -212,8 +205,7 @@ class Meeting(threading.Thread):
         ]
         if any(before == after for before, after in pairwise(states)):
             yield f"meeting: the same is told twice: {states}"
-        known = [state for state in states if state in ("on", "off")]
-        changes = [one for n, one in enumerate(known) if n == 0 or known[n - 1] != one]
+        changes = [state for state, _ in groupby(s for s in states if s in ("on", "off"))]
         if changes != self.noise:
             yield f"meeting: {len(self.noise)} changes of noise were seen, {len(changes)} are told"
 
@@ -233,8 +225,7 @@ class Meeting(threading.Thread):
             body = {"at": iso(wall_ms()), "values": {"noise_db": noise_db}}
             with suppress(OSError, http.client.HTTPException):
                 self._as_guest("POST", "readings", body)
-            if self._ends.wait(0.6):
-                threading.Event().wait(0.6)
+            time.sleep(0.6)
         self.noise.append(state)
 
     def _speaks(self) -> str:
@@ -257,7 +248,7 @@ class Meeting(threading.Thread):
         for _try in range(1000):
             with suppress(OSError, http.client.HTTPException):
                 return ask()
-            threading.Event().wait(0.3)
+            time.sleep(0.3)
         raise AssertionError("the web does not answer")
 
     def _as_guest(self, method: str, what: str, body: Any) -> None:
@@ -265,7 +256,7 @@ class Meeting(threading.Thread):
         asked(self._system, method, path, body, {"Cookie": self._cookie})
 
 
-def _compare(found: Found, got: Sequence[TripTold], due: Sequence[TripTold]) -> None:
+def compare(found: Found, got: Sequence[TripTold], due: Sequence[TripTold]) -> None:
     """What was told of a way, and what was to be. An event comes to who travels with the first
     clock after it is announced, so the last ones may not have come."""
     last_ms = max((t for t, _, _ in due), default=0) - _ON_ITS_WAY_MS
@@ -281,7 +272,7 @@ def look_at(
     """Compare what became of who travels and who meets, when all is answered."""
     got, due = traveller.told(system), traveller.due(system, source)
     found.ahead, found.acts = len(got), len(meeting.decided) + len(meeting.noise)
-    _compare(found, got, due)
+    compare(found, got, due)
     seen = traveller.seen(system, len(got))
     if seen != [(what, about) for _, what, about in got]:
         found.differ(f"trip: the page saw {len(seen)} of {len(got)} notices, or in another order")

@@ -21,7 +21,7 @@ from citywise.reasoning.errors import SolvingError
 from tests.torture import timed
 from tests.torture.__main__ import said, tormented
 from tests.torture.city import LEAD_IN, City, Found
-from tests.torture.people import Meeting, _compare
+from tests.torture.people import Meeting, compare
 from tests.torture.restarts import WAYS, Restarting, Restarts
 
 
@@ -92,7 +92,7 @@ def test_what_is_lost_doubled_or_early_on_a_way_is_seen() -> None:
 
     def found(*got: tuple[int, str, str]) -> tuple[int, int, int]:
         seen = Found()
-        _compare(seen, got, due)
+        compare(seen, got, due)
         return seen.lost, seen.doubled, seen.early
 
     opened, closed = (3 * minute, "opened", "e1"), (9 * minute, "closed", "e1")
